@@ -1,1 +1,1 @@
-"""What was published of whom, and what it adds up to: populations, draws, groupings, withdrawn ids, budgets."""
+"""The ledger of publications and their total privacy loss: populations, draws, groupings, withdrawn ids, budgets."""

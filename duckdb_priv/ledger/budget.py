@@ -1,4 +1,4 @@
-"""A budget is a limit on what the ledger adds up to for a population, and nothing of its own."""
+"""Budgets: a budget limits the total that the ledger charges to a population."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
 from duckdb_priv.release.catalog import Connection, now
 
 ROUNDING = 1e-9
-"""Relative difference of sums that are the same."""
+"""Sums that differ by at most this relative error count as equal."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What all that was published of a population adds up to."""
+    """The total privacy loss of everything published about a population."""
 
     epsilon: float
     delta: float
@@ -22,20 +22,20 @@ class Spent:
 
 @dataclass(frozen=True)
 class Limit:
-    """What may be spent of a population."""
+    """The most that may be spent on a population."""
 
     epsilon: float
     delta: float
 
     def is_exceeded(self, spent: Spent) -> bool:
-        """Return whether more was spent."""
+        """Return whether more than the limit was spent."""
         return spent.epsilon > self.epsilon * (1 + ROUNDING) or spent.delta > self.delta * (
             1 + ROUNDING
         )
 
 
 def limit_of(connection: Connection, population: str) -> Limit | None:
-    """Return the limit of a population, if one is stated."""
+    """Return the limit of a population; None if it has none."""
     rows = connection.execute(
         "SELECT epsilon, delta FROM priv.budget WHERE population = ?", [population]
     ).fetchall()
@@ -43,7 +43,7 @@ def limit_of(connection: Connection, population: str) -> Limit | None:
 
 
 def state(connection: Connection, population: str, limit: Limit) -> None:
-    """State what may be spent; raises InvalidParameter where more was spent already."""
+    """Write the limit of a population; raises InvalidParameter if more was spent already."""
     spent = spent_of(connection, population, limit.delta)
     if limit.is_exceeded(spent):
         raise InvalidParameter(
@@ -57,9 +57,9 @@ def state(connection: Connection, population: str, limit: Limit) -> None:
 
 
 def spent_of(connection: Connection, population: str, delta: float) -> Spent:
-    """Return the total of the ledger: of one person where people are named, else of one record.
+    """Return the ledger's total for one person if a person column is known, otherwise for one record.
 
-    For records the total of advanced composition is taken where it is less, and keeps to ``delta``.
+    For records, use advanced composition if its total is lower and its delta is at most ``delta``.
     """
     found = _totals(connection, population, 0.5)
     if found is None:
@@ -87,9 +87,9 @@ def _totals(
 
 
 def require_budget(connection: Connection, population: str, release: str) -> None:
-    """Refuse what was just published, if it is more than the budget allows; the caller rolls back.
+    """Refuse the publication just written if it exceeds the budget; the caller rolls back.
 
-    Raises GuaranteeViolated, which says what would have been spent.
+    Raises GuaranteeViolated, whose message states the total that would have been spent.
     """
     limit = limit_of(connection, population)
     if limit is None:

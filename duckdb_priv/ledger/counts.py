@@ -1,4 +1,4 @@
-"""Counts with noise that a release holds of records that are not in it: each is charged to its population once."""
+"""Noisy counts of records left out of a release: each is charged to its population once."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from duckdb_priv.release.catalog import Connection
 
 @dataclass(frozen=True)
 class NoisyCount:
-    """What a count costs, or several of the same records together."""
+    """The cost of one noisy count, or of several counts of the same records together."""
 
     epsilon: float | None
-    """Of one record; None where nothing bounds what one changes."""
+    """Epsilon for one record; None if the effect of one record has no bound."""
     fingerprint: str
-    """Fingerprint of all that defines the noise, the numbers included."""
+    """Fingerprint of everything that defines the noise, including the true counts."""
     person_rows: int | None
-    """The most of the counted records that one person has; None where people are not named."""
+    """The most counted records of one person; None without a person column."""
 
 
 def charge(
     connection: Connection, population: str, release: str, count: NoisyCount, time: Any
 ) -> None:
-    """Charge a population for counts of a release, unless it has paid for the same noise of the same numbers."""
+    """Charge a population for noisy counts, unless the same counts with the same noise were charged before."""
     connection.execute(
         "INSERT INTO priv.noisy_count SELECT $1, $2, 1, $3, $4, $5, $6 WHERE NOT EXISTS"
         " (FROM priv.noisy_count WHERE population = $1 AND coins = $5)",

@@ -1,4 +1,4 @@
-"""Reads and writes ``priv.ledger``: what each publication adds to what its population had spent."""
+"""Reads and writes ``priv.ledger``: what each publication adds to the total of its population."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from duckdb_priv.release.model import LedgerEntry, to_json
 
 @dataclass(frozen=True)
 class Published:
-    """What is published of whom, as the ledger says it."""
+    """A publication as the ledger describes it."""
 
     release: str
     population: str
@@ -26,7 +26,7 @@ class Published:
     record_id: tuple[str, ...]
     id_types: tuple[str, ...]
     public: tuple[str, ...]
-    """The columns that are published as they are."""
+    """The columns published without noise."""
     records: int
     person: tuple[str, ...] = ()
     persons: int | None = None
@@ -38,23 +38,23 @@ class Published:
 
 @dataclass(frozen=True)
 class Charged:
-    """An entry of the ledger, decided."""
+    """A ledger entry with its charge."""
 
     entry: LedgerEntry
     charge: Charge
     seen: Comparison | None
-    """How its records compare with those that were drawn in the same way; None where there are none, or no ids."""
+    """How its records compare with earlier ones of the same draw; None if there are none, or no record ids."""
     digest: str | None
     person_adds: int
 
     @property
     def changed(self) -> int:
-        """How many records show, with certainty, that they changed."""
+        """The number of records whose value visibly changed."""
         return self.seen.corrected if self.seen else 0
 
 
 def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
-    """Return what was charged for a draw since its last full charge, and how many of these there were."""
+    """Return the charges of a draw since its last full charge, and its number of full charges."""
     rows = connection.execute(
         "WITH entry AS (SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger"
         " WHERE coins = ?), last AS (SELECT max(epoch) AS epoch FROM entry)"
@@ -70,7 +70,7 @@ def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
 
 
 def earlier_draw(connection: Connection, population: str, attribute: str) -> Definition | None:
-    """Return how an attribute of a population was drawn last; None where it never was."""
+    """Return the latest noise definition of an attribute in a population; None if it was never published."""
     rows = connection.execute(
         "SELECT mechanism, parameters, record_id FROM priv.ledger WHERE population = ? AND mechanism <> ?"
         " AND lower(attribute) = lower(?) ORDER BY number DESC LIMIT 1",
@@ -84,17 +84,17 @@ def earlier_draw(connection: Connection, population: str, attribute: str) -> Def
 
 @dataclass(frozen=True)
 class Last:
-    """How a release was published last."""
+    """The latest publication of a release."""
 
     publication: int
     population: str
     level: int | None
     draws: Mapping[str, str]
-    """By attribute."""
+    """The fingerprint of each attribute's draw."""
 
 
 def last_of(connection: Connection, release: str) -> Last | None:
-    """Return how a release was published last; None where it never was."""
+    """Return the latest publication of a release; None if there is none."""
     rows = connection.execute(
         "SELECT publication, population, level, attribute, coins FROM priv.ledger"
         " WHERE lower(release) = lower($1) AND mechanism <> $2 AND published_at ="
@@ -108,7 +108,7 @@ def last_of(connection: Connection, release: str) -> Last | None:
 
 
 def publications_with(connection: Connection, draw: str) -> list[int]:
-    """List the publications that were drawn in this way."""
+    """List the publications that used this draw."""
     sql = "SELECT DISTINCT publication FROM priv.ledger WHERE coins = ?"
     return [number for (number,) in connection.execute(sql, [draw]).fetchall()]
 
@@ -116,7 +116,7 @@ def publications_with(connection: Connection, draw: str) -> list[int]:
 def grouped_by(
     connection: Connection, draw: str, digest: str, note: str, columns: Sequence[str]
 ) -> list[int]:
-    """List the publications of exactly these ids and values whose groups were made of these columns."""
+    """List the publications of exactly these ids and values whose groups come from these columns."""
     rows = connection.execute(
         "SELECT publication, parameters FROM priv.ledger WHERE coins = ? AND digest = ?",
         [draw, digest],
@@ -127,7 +127,7 @@ def grouped_by(
 
 
 def has_digest(connection: Connection, draw: str, digest: str) -> bool:
-    """Return whether exactly these ids with these values were drawn in this way."""
+    """Return whether a publication with this draw had exactly these ids and values."""
     sql = "SELECT 1 FROM priv.ledger WHERE coins = ? AND digest = ? LIMIT 1"
     return bool(connection.execute(sql, [draw, digest]).fetchall())
 
@@ -135,7 +135,7 @@ def has_digest(connection: Connection, draw: str, digest: str) -> bool:
 def compared(
     connection: Connection, entry: LedgerEntry, marked: Marked | None, n: int
 ) -> Comparison | None:
-    """Compare the records of a publication with those that were drawn in the same way; None where nothing was."""
+    """Compare the records of a publication with earlier ones of the same draw; None if there are none."""
     found = history_of(connection, entry.fingerprint)
     if entry.fresh or marked is None or found is None:
         return None
@@ -159,9 +159,9 @@ def charge_entry(
     *,
     keeps: bool = True,
 ) -> Charged:
-    """Decide what an attribute of a publication adds, and keep the marks of what is drawn for the first time.
+    """Return the charge of one attribute, and store the marks of records drawn for the first time.
 
-    Nothing is kept where the method ``keeps`` nothing that is drawn for single records.
+    No marks are stored if ``keeps`` is false: the method then draws nothing for single records.
     """
     draw = entry.fingerprint
     found = None if entry.fresh else history_of(connection, draw)
@@ -191,7 +191,7 @@ def charge_entry(
 def _person_adds(
     connection: Connection, publication: Published, draw: str, decided: Charge, epoch: int
 ) -> int:
-    """Count the draws that are charged to one person, beyond those that were since the last full charge."""
+    """Return how many more draws to charge to one person, beyond those charged since the last full charge."""
     rows = publication.person_rows
     if rows is None:
         return 0
@@ -215,7 +215,7 @@ def write(
     marked: Marked | None,
     time: Any,
 ) -> None:
-    """Write the entries of a publication, and keep what its sample held."""
+    """Write the entries of a publication, and store its sample."""
     _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
     ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
     known, held = _number(connection, publication, charged[0].entry.fingerprint, marked)
@@ -265,9 +265,10 @@ def write(
 def _number(
     connection: Connection, publication: Published, draw: str, marked: Marked | None
 ) -> tuple[int | None, bool]:
-    """Return the number of this publication, None for a new one, and whether its sample is kept under it already.
+    """Return the number of this publication (None if new), and whether its sample is already stored.
 
-    It has that of an earlier publication of exactly the same; else that of its release before, if no other has it.
+    An identical earlier publication passes on its number. Otherwise the release keeps its previous number, unless
+    another release shares it.
     """
     same = connection.execute(
         "SELECT max(publication) FROM priv.ledger"
@@ -291,7 +292,7 @@ def _number(
 
 
 def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
-    """Refuse to publish twice from one sample, or with other noise that was to be used once."""
+    """Refuse to publish with a sample or with noise that was used before."""
     if connection.execute(
         "SELECT release FROM priv.ledger WHERE list_contains(?, coins)",
         [[each.fingerprint for each in fresh]],
@@ -304,14 +305,14 @@ def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
 
 @dataclass(frozen=True)
 class Added:
-    """What an entry of the ledger adds."""
+    """The epsilon that a ledger entry adds, and the reason."""
 
     attribute: str
     epsilon: float
     reason: str
 
     def __str__(self) -> str:
-        """Return why it adds, or does not.
+        """Return the epsilon added, and the reason.
 
         >>> str(Added("disease", 0.0, "same draw as visits_public"))
         'disease: same draw as visits_public: 0'
@@ -326,7 +327,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Total:
-    """What a population had spent before a publication, and after it."""
+    """The total of a population before and after a publication."""
 
     before: float
     entries: Sequence[Added]
@@ -334,7 +335,7 @@ class Total:
 
 
 def total(connection: Connection, population: str, release: str) -> Total:
-    """Read from the ledger what the last publication of a release added."""
+    """Return from the ledger what the latest publication of a release added."""
     rows = connection.execute(
         "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), total, attribute, adds,"
         " reason FROM priv.ledger(details := true) WHERE population = ?",
@@ -348,7 +349,7 @@ def total(connection: Connection, population: str, release: str) -> Total:
 
 
 def described(found: Total, population: str) -> str:
-    """Return what the population had spent, what a publication adds, and why.
+    """Write the total spent before, what the publication adds, and why.
 
     >>> print(described(Total(1.0, [Added("disease", 1.0, "another retention")], 2.0), "main"))
     Population 'main' had spent epsilon 1; this adds 1, which makes 2. disease: another retention: adds 1.

@@ -1,9 +1,9 @@
-"""Once sensitive, always sensitive: an attribute that has noise in a population is not published as it is there.
+"""Once sensitive, always sensitive: an attribute with noise is not published without noise in the same population.
 
-Nor does an attribute get noise that was published as it is. A release that does so nevertheless says it once: it names
-the public attribute in ``public``, or says ``republish``. Its later versions are not asked again, nor are those of a
-release that was there before. Whichever came first, the ledger charges it without limit. An attribute is known by its
-name, and by its values where ids tell that most of them are the same.
+Nor does an attribute get noise after it was published without. A release may override this once: it names the attribute
+in ``public``, or passes ``republish``. Its later versions need no further consent, nor do those of a release that
+existed before. In either order, the ledger charges the attribute without limit. An attribute is recognized by its name,
+or by its values if most records with equal ids have equal values.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ def exposed(
     *,
     republish: bool,
 ) -> dict[str, str]:
-    """List the columns that have noise in one release of a population and none in another, with the reason.
+    """Return the columns that have noise in one release of a population and none in another, each with the reason.
 
-    ``same`` are the columns that hold what others held, ``named`` the public columns that the publisher named. Raises
-    GuaranteeViolated for any other public one that the ``release`` has not published as it is before, and unless
-    ``republish`` for a sensitive one that it has not published with noise before.
+    ``same`` lists columns whose values equal those of an earlier column. ``named`` lists the public columns that the
+    publisher named. Raises GuaranteeViolated for an unnamed public column that this ``release`` has not published
+    without noise before. Without ``republish``, also raises it for a sensitive column that the release has not
+    published with noise before.
     """
     earlier = connection.execute(
         "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"

@@ -1,9 +1,9 @@
-"""Records of a population are published in groups of an attribute once, by whatever method and under whatever name.
+"""Each attribute of a population is published in groups only once, under any method and any name.
 
-Decoy groups, the groups of Anatomy and the samples of reconstruction privacy each promise something of a record that
-has one group. A second one narrows its value down. So the same groups may be published again, and records that come may
-be grouped among themselves, within the limits of newcomers; another grouping is refused, unless the publisher says
-``republish := true`` and the ledger charges it.
+Decoy groups, the groups of Anatomy and the samples of reconstruction privacy protect a record that is in one group. A
+second group narrows its value down. So the same groups may be published again, and new records may form their own
+groups, within the limits for new ids. Any other grouping is refused, unless the publisher passes ``republish := true``
+and the ledger charges it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANOTHER = "write population := '…' if these are other people, or republish := 
 
 @dataclass(frozen=True)
 class Grouped:
-    """How an attribute of a population was published in groups."""
+    """The latest publication of an attribute in groups."""
 
     release: str
     mechanism: str
@@ -32,7 +32,7 @@ class Grouped:
 def grouped_before(
     connection: Connection, population: str, attributes: Collection[str]
 ) -> Grouped | None:
-    """Return the last grouping of an attribute, under any of its names."""
+    """Return the latest grouping of an attribute, under any of its names; None if there is none."""
     rows = connection.execute(
         "SELECT arg_max(release, number), arg_max(mechanism, number),"
         " coalesce(sum(new_records) FILTER (NOT whole), 0)::BIGINT, max(records) FROM priv.ledger"
@@ -52,11 +52,11 @@ def charge_groups(
     why: str,
     republish: bool,
 ) -> Charge | None:
-    """Decide what a publication in groups adds; None where it is charged as one whose records are drawn one by one.
+    """Return the charge of a publication in groups; None if its records are charged one by one.
 
-    ``same`` is the release in which every record has the same group, ``joining`` how the records of the next version of
-    a release compare with those of the last one, ``why`` what a second grouping does.
-    Raises GuaranteeViolated for a second one, unless ``republish`` is true.
+    ``same`` is the release in which every record has the same group. ``joining`` compares the records with those of the
+    previous version of the release. ``why`` states the harm of a second grouping. Raises GuaranteeViolated for a second
+    grouping, unless ``republish`` is true.
     """
     if same is not None:
         return Charge(adds=False, whole=False, reason=f"the same groups as in {same}")

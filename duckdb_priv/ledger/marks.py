@@ -1,8 +1,8 @@
-"""What is kept of the records that were drawn, and how those of a publication compare with them.
+"""Stores marks of the published records, and compares the records of a new publication with them.
 
-The marks of a publication are in two temporary tables: MARKED has a row for each record (``mark``, ``person``, and
-``value0``, ``value1`` … for its sensitive columns), SAMPLED one for each column of a sample of them. The queries are in
-``sql/publisher/fragments/marks.sql``.
+The marks of a publication are in two temporary tables. MARKED has one row for each record: ``mark``, ``person``, and
+``value0``, ``value1`` … for its sensitive columns. SAMPLED has one row for each column of each sampled record. The
+queries are in ``sql/publisher/fragments/marks.sql``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from duckdb_priv.sqltext.templates import fill, sections
 
 MARKED, SAMPLED = "temp.main._priv_mark", "temp.main._priv_held"
 FRESH = "temp.main._priv_fresh"
-"""Records whose id and value were not drawn together before."""
+"""Temporary table of the records whose pair of id and value is new."""
 SQL = sections("publisher/fragments", "marks")
 LAST = 2**64 - 1
 """The largest mark."""
 KEPT = 10_000_000
-"""So many records of a draw are kept, at 8 bytes and what tells their values apart."""
+"""The most records stored for one draw, at 8 bytes each plus the mark of the value."""
 ENOUGH, AGREEING, LOOKED_AT = 10, 0.5, 2**13
-"""Two columns are the same one where of at least so many records this share agrees beyond chance (Cohen's kappa); about
-so many records are looked at."""
+"""Two columns count as the same if they share ENOUGH records and agree beyond chance with a kappa (Cohen) of AGREEING.
+About LOOKED_AT records are compared."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Marked:
 
     records: int
     kept: bool
-    """Whether MARKED has all records, and not only the sample."""
+    """Whether MARKED has all records, not only the sample."""
     level: int
     """One of 2 ** level records is in the sample."""
     digests: tuple[str, ...]
-    """By sensitive column: tells whether the ids and their true values are the same."""
+    """By sensitive column: a digest of the ids and their true values."""
 
 
 def number_of(draw: str) -> int:
-    """Return the number by which marks name a draw: 64 bits of its fingerprint.
+    """Return the number that identifies a draw in ``priv.mark``: 64 bits of its fingerprint.
 
     >>> number_of("00000000000000ff" + "0" * 16)
     255
@@ -51,7 +51,7 @@ def number_of(draw: str) -> int:
 
 
 def are_kept(connection: Connection, draw: str) -> bool:
-    """Return whether the records of a draw are kept."""
+    """Return whether the marks of a draw are stored."""
     sql = "SELECT 1 FROM priv.mark WHERE draw = ? LIMIT 1"
     return bool(connection.execute(sql, [number_of(draw)]).fetchall())
 
@@ -66,10 +66,11 @@ def compare(
     same: bool,
     publications: Sequence[int],
 ) -> Comparison:
-    """Compare the records of a publication with those that were drawn in the same way.
+    """Compare the records of a publication with earlier ones of the same draw.
 
-    ``n`` is the number of the sensitive column, ``same`` says whether ids and values are exactly those of an earlier
-    publication, ``publications`` are those with the same draw. Leaves the table FRESH where not all are the same.
+    ``n`` is the number of the sensitive column. ``same`` is true if ids and values equal those of an earlier
+    publication. ``publications`` lists the publications with the same draw. Creates the table FRESH unless all records
+    are equal.
     """
     moved = _moved(connection, publications, marked.records)
     if same:
@@ -83,9 +84,9 @@ def compare(
 
 
 def _moved(connection: Connection, publications: Sequence[int], records: int) -> int:
-    """Estimate how many ids belong to other public values than in all publications with the same draw.
+    """Estimate how many ids have other public values than in every publication with the same draw.
 
-    An id is taken for another person's if at least half of the common columns have changed.
+    An id counts as another person's if at least half of the common columns changed.
     """
     if not publications:
         return 0
@@ -96,7 +97,7 @@ def _moved(connection: Connection, publications: Sequence[int], records: int) ->
 
 
 def keep(connection: Connection, draw: str, marked: Marked, n: int, *, epoch: int) -> None:
-    """Keep the records of a publication that is charged in full, with those that were drawn before."""
+    """Store the marks of a publication that is charged in full, in addition to earlier ones."""
     number = number_of(draw)
     if not marked.kept:
         _forget(connection, number)
@@ -107,12 +108,12 @@ def keep(connection: Connection, draw: str, marked: Marked, n: int, *, epoch: in
 
 
 def keep_fresh(connection: Connection, draw: str, *, epoch: int) -> None:
-    """Keep what was not drawn before, as ``compare`` has left it."""
+    """Store the marks of the new records, from the table FRESH that ``compare`` created."""
     _keep(connection, number_of(draw), FRESH, "value", epoch)
 
 
 def _keep(connection: Connection, number: int, records: str, value: str, epoch: int) -> None:
-    """Keep records of a draw, and nothing of it if these are too many."""
+    """Store marks of a draw; delete all marks of the draw if there are more than KEPT."""
     connection.execute(fill(SQL["keep"], {"records": records, "value": value}), [number, epoch])
     ((marks,),) = connection.execute(
         "SELECT count(*) FROM priv.mark WHERE draw = ?", [number]
@@ -126,7 +127,7 @@ def _forget(connection: Connection, number: int) -> None:
 
 
 def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | None:
-    """Count the values that were drawn for one person since the last full charge, at most; None if unknown."""
+    """Return the most values drawn for one person since the last full charge; None if unknown."""
     ((looks,),) = connection.execute(
         "SELECT CASE WHEN bool_and(person IS NOT NULL) THEN max(looks) END FROM"
         " (SELECT person, count(*) AS looks FROM priv.mark WHERE draw = ? AND epoch = ? GROUP BY person)",
@@ -136,41 +137,41 @@ def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | N
 
 
 def _listed(numbers: Iterable[int]) -> str:
-    """Write numbers of publications so that others are not read."""
+    """Write publication numbers as literals, so that DuckDB skips other publications."""
     return ", ".join(map(str, numbers))
 
 
 def holds_the_same(connection: Connection, publication: int) -> bool:
-    """Return whether the sample of an earlier publication held exactly what this one holds."""
+    """Return whether the sample of an earlier publication equals the current sample."""
     ((same,),) = connection.execute(SQL["same_sample"], [publication]).fetchall()
     return bool(same)
 
 
 def keep_seen(connection: Connection, publication: int) -> None:
-    """Keep what the sample of a publication held."""
+    """Store the sample of a publication."""
     connection.execute("DELETE FROM priv.seen WHERE publication = ?", [publication])
     connection.execute(SQL["keep_sample"], [publication])
 
 
 @dataclass(frozen=True)
 class Moves:
-    """How many records of a sample came, left, and have other values than in an earlier publication."""
+    """How many sampled records arrived, left, or changed since an earlier publication."""
 
     arrived: int
     gone: int
     changed: int
-    """Those with another sensitive value."""
+    """Records with another sensitive value."""
     placed: int
-    """Those of the others with another public value."""
+    """Other records, with another public value."""
 
     @property
     def nothing(self) -> bool:
-        """Whether all records are the same."""
+        """Whether no record arrived, left or changed."""
         return not (self.arrived or self.gone or self.changed or self.placed)
 
 
 def moves(connection: Connection, publication: int, level: int, earlier_level: int) -> Moves:
-    """Count how the sample of a publication differs from that of an earlier one, at the sparser of both levels."""
+    """Count how the sample differs from that of an earlier publication, at the sparser of both levels."""
     limit = LAST >> max(level, earlier_level)
     ((arrived, gone, changed, placed),) = connection.execute(
         SQL["moves"], [publication, limit]
@@ -179,11 +180,11 @@ def moves(connection: Connection, publication: int, level: int, earlier_level: i
 
 
 SameColumn = tuple[str, str, bool]
-"""A column, an earlier one that held the same under the same ids, and whether that was sensitive; in lower case."""
+"""A column, an earlier column with the same values for the same ids, and whether that was sensitive; in lower case."""
 
 
 def names_of(column: str, same: Iterable[SameColumn], *, sensitive: bool) -> Iterator[str]:
-    """Go through the other names of a column under which it was sensitive, or was not.
+    """Yield the other names of a column under which it was ``sensitive``, or was not.
 
     >>> list(names_of("Disease", [("disease", "icd", True), ("disease", "code", False)], sensitive=True))
     ['icd']
@@ -194,7 +195,7 @@ def names_of(column: str, same: Iterable[SameColumn], *, sensitive: bool) -> Ite
 def same_columns(
     connection: Connection, population: str, marked: Marked | None
 ) -> list[SameColumn]:
-    """List the columns that hold what another column held under the same ids, whatever they are called."""
+    """List the columns whose values equal those of an earlier column for the same ids, under any name."""
     if marked is None:
         return []
     limit = LAST >> max(marked.level, level_of(marked.records, LOOKED_AT))
@@ -216,5 +217,5 @@ def same_columns(
 
 
 def shared_ids(connection: Connection, population: str, marked: Marked) -> list[tuple[str, int]]:
-    """Estimate, by other population, how many ids of a publication were also published of that one."""
+    """Estimate, for each other population, how many ids of a publication were also published there."""
     return connection.execute(SQL["shared_ids"], [population, marked.level]).fetchall()

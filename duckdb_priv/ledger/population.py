@@ -1,4 +1,4 @@
-"""The people that publications are about: within a population an id means one person, always the same."""
+"""Populations: within a population, an id always means the same person."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import POPULATION
 
 NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
-"""Types of ids that enter the noise as numbers; all others enter as texts."""
+"""Types of ids that key the noise as numbers; ids of other types do so as texts."""
 
 
 def populations(connection: Connection) -> list[str]:
-    """List the populations of which something was published, counted, withdrawn or stated."""
+    """List the populations that have a publication, a noisy count, a withdrawal or a budget."""
     rows = connection.execute(
         "SELECT population FROM priv.ledger UNION SELECT population FROM priv.noisy_count"
         " UNION SELECT population FROM priv.withdrawn UNION SELECT population FROM priv.budget ORDER BY population"
@@ -22,7 +22,7 @@ def populations(connection: Connection) -> list[str]:
 
 
 def find_population(connection: Connection, name: str) -> str:
-    """Return a population that is known, or the one that every database has; raises UnknownName for any other."""
+    """Return the name of a known population or of the default one; raises UnknownName for any other."""
     known = list(dict.fromkeys([POPULATION, *populations(connection)]))
     if name in known:
         return name
@@ -35,7 +35,7 @@ def find_population(connection: Connection, name: str) -> str:
 
 
 def refuse_other(connection: Connection, release: str, population: str) -> None:
-    """Refuse to replace a release by one of other people: its versions would not be comparable, nor add up.
+    """Refuse to replace a release by one of another population: its versions could be neither compared nor added up.
 
     Raises InvalidParameter.
     """
@@ -55,7 +55,7 @@ def refuse_other(connection: Connection, release: str, population: str) -> None:
 def refuse_other_types(
     connection: Connection, population: str, record_id: tuple[str, ...], types: tuple[str, ...]
 ) -> None:
-    """Refuse ids of another type than the population has in these columns: 7 and '7' are two ids.
+    """Refuse ids whose type differs from earlier ids of the population: 7 and '7' are different ids.
 
     Raises InvalidParameter.
     """
@@ -76,5 +76,5 @@ def refuse_other_types(
 
 
 def _form(kind: str) -> str:
-    """Return how a value of a type enters the noise: as a number of 64 bits, or as a text."""
+    """Return how a type keys the noise: "number" (64 bits) or "text"."""
     return "number" if NUMBER.match(kind) else "text"

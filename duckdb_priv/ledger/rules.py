@@ -1,10 +1,9 @@
-"""What a publication adds to what its population had spent: everything, unless less is proven.
+"""Decides what a publication adds to the total of its population: the full cost, unless less is proven.
 
-Keyed noise is a function of the id, the true value and what defines the draw. So a record that was published with the
-same draw, the same id and the same value shows what it showed, and adds nothing. A record whose value was corrected is
-a second look at it; a record with a new id is a first look at another one. The last holds only as long as ids behave as
-ids of people do: few of them are new at a time, and few belong to other public values than before. A table whose ids
-were made once more looks like a table of newcomers, and is charged in full.
+Keyed noise is a function of the id, the true value and the definition of the draw. So a record with the same draw, id
+and value shows the same noisy value, and adds nothing. A corrected value is a second look at its record. A new id is a
+first look at another record. This holds only if ids are stable: few are new at a time, and few get other public values.
+A table with regenerated ids looks like a table of new records, and is charged in full.
 """
 
 from __future__ import annotations
@@ -14,54 +13,54 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PUBLIC = "public"
-"""The mechanism of an attribute that has noise elsewhere and is published as it is."""
+"""The mechanism of an attribute that has noise elsewhere and is published without noise here."""
 TURNOVER = 0.2
-"""The largest share of records that are new or changed, among those of a version."""
+"""The largest share of new or changed records in a version."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the ledger sees of a publication beside what was drawn before in the same way."""
+    """How the records of a publication compare with earlier ones of the same draw."""
 
     records: int
     new: int
-    """Records whose id was never drawn."""
+    """Records whose id is new."""
     corrected: int
-    """Records whose id was drawn for other values only."""
+    """Records whose id was drawn before, but only for other values."""
     moved: int
-    """Records whose id was drawn beside other public values."""
+    """Records whose id had other public values before."""
     looks: int
-    """The most values of one id since the last full charge, with those that are drawn now."""
+    """The most values drawn for one id since the last full charge, including this publication."""
     known: bool = True
-    """Whether the ids of all earlier records are kept."""
+    """Whether the marks of all earlier records are stored."""
 
     @property
     def same(self) -> bool:
-        """Whether every record shows what it showed."""
+        """Whether every record shows the same value as before."""
         return self.known and not (self.new or self.corrected or self.moved)
 
 
 @dataclass(frozen=True)
 class History:
-    """What was charged for one draw since its last full charge."""
+    """The charges of one draw since its last full charge."""
 
     release: str
-    """The release that was drawn in this way last."""
+    """The latest release with this draw."""
     charges: int
-    """How often it was charged, the full charge included."""
+    """The number of charges, including the full charge."""
     came: int
-    """Records that came since."""
+    """Records that arrived since."""
     largest: int
     """Records of its largest version."""
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a publication adds."""
+    """What a publication adds to the total, and why."""
 
     adds: bool
     whole: bool
-    """Whether every record is charged, and newcomers and corrections are counted from here on."""
+    """Whether this is a full charge: every record is charged, and the counts of new and corrected records restart."""
     reason: str
 
 
@@ -69,7 +68,7 @@ FIRST = Charge(adds=True, whole=True, reason="first publication of it")
 
 
 def turned_over(seen: Comparison, came: int, largest: int) -> str | None:
-    """Return why the ids of a version cannot be those of the same people and a few new ones; None where they can.
+    """Return why the ids of a version cannot be the same people plus a few new ones; None if they can.
 
     >>> turned_over(Comparison(1000, new=30, corrected=30, moved=0, looks=1), came=0, largest=1000)
     >>> turned_over(Comparison(1000, new=720, corrected=0, moved=0, looks=1), came=0, largest=1000)
@@ -98,9 +97,10 @@ def turned_over(seen: Comparison, came: int, largest: int) -> str | None:
 
 
 def charge(history: History | None, seen: Comparison | None, others: str | None) -> Charge:
-    """Decide what a keyed draw adds.
+    """Return the charge of a keyed draw.
 
-    ``history`` is what was drawn in the same way, ``others`` says how it differs from what was drawn otherwise.
+    ``history`` has the earlier charges of the same draw. ``others`` states how the draw differs from the latest other
+    draw.
     """
     if history is None or seen is None:
         return FIRST if others is None else Charge(adds=True, whole=True, reason=others)
@@ -124,14 +124,14 @@ def charge(history: History | None, seen: Comparison | None, others: str | None)
 
 @dataclass(frozen=True)
 class Definition:
-    """What defines the noise of a release, in words that the publisher gave."""
+    """What defines the noise of a release, as the publisher stated it."""
 
     mechanism: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     record_id: Sequence[str] = ()
 
     def differs_from(self, earlier: Definition) -> str:
-        """Return how it differs from an earlier one, which has other random bits.
+        """Return how this definition differs from an earlier one with other random bits.
 
         >>> Definition("some", {"retention": 0.3}, ["id"]).differs_from(Definition("some", {"retention": 0.2}, ["id"]))
         'another retention'

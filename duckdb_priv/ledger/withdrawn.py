@@ -1,4 +1,4 @@
-"""Who was withdrawn from a population, by keyed marks of their ids."""
+"""The ids withdrawn from a population, stored as keyed marks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class IdColumns:
     """The columns of an id, in lower case, and their types."""
 
     kind: str
-    """Whether it is of a record, or of a person."""
+    """``record`` or ``person``."""
     columns: tuple[str, ...]
     types: tuple[str, ...]
 
 
 def ids_of(connection: Connection, population: str) -> list[IdColumns]:
-    """List the ids by which a population was published."""
+    """List the id columns of a population's publications."""
     rows = connection.execute(
         "SELECT DISTINCT 'record', list_transform(record_id, lambda x: lower(x)), id_types FROM priv.ledger"
         " WHERE population = $1 AND len(record_id) > 0"
@@ -31,7 +31,7 @@ def ids_of(connection: Connection, population: str) -> list[IdColumns]:
 
 
 def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
-    """List the ids by which something was withdrawn from a population, as it was published."""
+    """List the id columns of a population's withdrawals, with their published types."""
     rows = connection.execute(
         "SELECT DISTINCT kind, id_columns FROM priv.withdrawn WHERE population = ?", [population]
     ).fetchall()
@@ -40,7 +40,7 @@ def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
 
 
 def marks_of(connection: Connection, population: str, ids: IdColumns) -> list[int]:
-    """List the marks of what was withdrawn by ids of one kind."""
+    """List the marks of the withdrawn ids of one kind."""
     rows = connection.execute(
         "SELECT DISTINCT mark FROM priv.withdrawn WHERE population = ? AND kind = ? ORDER BY mark",
         [population, ids.kind],
@@ -49,14 +49,14 @@ def marks_of(connection: Connection, population: str, ids: IdColumns) -> list[in
 
 
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
-    """Return whether an id was published, or may have been where not all records are kept."""
+    """Return whether an id was published, or may have been because not all marks are stored."""
     ((known,),) = connection.execute(
         "WITH entry AS (FROM priv.ledger WHERE population = $1)"
         " SELECT EXISTS (FROM priv.mark WHERE CASE WHEN $3 = 'person' THEN person ELSE mark END = $2 AND draw IN"
         " (SELECT ('0x' || coins[:16])::UBIGINT FROM entry))"
         " OR EXISTS (FROM priv.seen WHERE mark = $2 AND publication IN (SELECT publication FROM entry))"
         " OR EXISTS (FROM entry WHERE level > 0)"
-        # Where records are grouped together, no marks of people are kept.
+        # Methods that group records together store no marks of people.
         " OR ($3 = 'person' AND EXISTS (FROM entry WHERE len(person) > 0 AND ('0x' || coins[:16])::UBIGINT NOT IN"
         " (SELECT draw FROM priv.mark WHERE person IS NOT NULL)))",
         [population, mark, kind],
@@ -65,7 +65,7 @@ def is_known(connection: Connection, population: str, kind: str, mark: int) -> b
 
 
 def keep(connection: Connection, population: str, ids: IdColumns, mark: int) -> None:
-    """Keep that an id was withdrawn."""
+    """Store the mark of a withdrawn id."""
     connection.execute(
         "INSERT INTO priv.withdrawn SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (FROM priv.withdrawn"
         " WHERE population = $1 AND kind = $2 AND id_columns = $3 AND mark = $4)",

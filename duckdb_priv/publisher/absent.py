@@ -1,8 +1,8 @@
-"""Records that are not in a release: how many, and of which values, as noisy counts that the ledger charges.
+"""Noisy counts of the records left out of a release, in total and by value. The ledger charges them.
 
-``max_rows`` leaves out what a person has beyond it, and records of a later version can wait until others are there to
-be grouped with. The noise is keyed by the numbers: the same ones show the same, and cannot be averaged. Its size
-depends on how many records enter, and on how many one person has beyond the limit, in powers of two.
+``max_rows`` leaves out the records of a person beyond it, and new records of a later version can wait until a group is
+complete. The noise is keyed by the counts: equal counts get equal noise, so it cannot be averaged away. Its size
+depends on the number of published records and on how many records one person has beyond the limit, in powers of two.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from duckdb_priv.release.promise import factor
 from duckdb_priv.release.request import Request
 
 NAME, VALUES = "records_left_out", "values_left_out"
-"""The guarantees that say how many records are not here, and which values they have."""
+"""The guarantees that state how many records are left out, and which values they have."""
 FEWEST, SHARE = 100, 0.01
-"""Noise stays within so many records 95 times of 100, or within this share of those that enter, if that is more."""
+"""With probability 95%, the noise is at most FEWEST records, or this SHARE of the published ones if that is more."""
 OF_A_PERSON = 0.25
-"""The noise is so large, too, that the total costs a person no more than this epsilon, and the values no more."""
+"""The most epsilon that the total may cost a person, and the most that the counts by value may cost."""
 LISTED = 5
-"""So many values are listed that most of the missing records have."""
+"""The most values that are listed, the most frequent first."""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """What a release says of the records that are not in it."""
+    """What a release states about the records left out, and its cost."""
 
     guarantees: Sequence[Guarantee]
     price: NoisyCount | None
-    """None where it is what an earlier version said."""
+    """None if the statement repeats that of an earlier version."""
 
 
 def within_of(records: int, most: int = 1) -> int:
-    """Return what the noise of a count stays within, 95 times of 100.
+    """Return the bound that the noise of a count keeps with probability 95%.
 
-    It grows with the records that enter and with the ``most`` that one person changes, in powers of two: so it says
+    It grows in powers of two with the published records and with the ``most`` records of one person, so it reveals
     little about either.
 
     >>> within_of(1_500), within_of(101_766), within_of(101_766, 39), within_of(8_000, 158)
@@ -62,7 +62,7 @@ def within_of(records: int, most: int = 1) -> int:
 
 
 def epsilon_of(within: int) -> float:
-    """Return the epsilon of the noise that stays within a number of records."""
+    """Return the epsilon of noise with this 95% bound."""
     return math.log(20) / within
 
 
@@ -76,23 +76,23 @@ def records_left_out(
     waits: bool,
     earlier: Sequence[Guarantee],
 ) -> Absent | None:
-    """State how many records are not in a release, where some may be missing and their number may be known.
+    """Return a noisy statement of how many records are left out; None if none can be, or the number must stay secret.
 
-    ``whole`` are all records of the source, ``entering`` those that ``max_rows`` leaves, ``waits`` says whether
-    records wait for others from version to version, and ``earlier`` is what the version before said. It is repeated, so
-    that a release that is refreshed every night is not charged every night.
+    ``whole`` has all records of the source, ``entering`` those within ``max_rows``. ``waits`` says whether records can
+    wait for later versions. ``earlier`` is the statement of the previous version. It is repeated, so that a nightly
+    refresh is not charged every night.
     """
     waiting = (plan.left_out or 0) if waits else 0
     if plan.sample or (request.max_rows is None and not waiting):
         return None
-    # Which records wait for a group depends on the values of others, so nothing bounds what one record changes.
+    # Which records wait for a group depends on the values of others, so the effect of one record has no bound.
     unbounded = bool(waiting) and any(each.epsilon is None for each in plan.ledger)
     if earlier and not unbounded:
         return Absent([_repeated(each) for each in earlier], None)
     limited = whole.rows - entering.rows
     missing = _missing_values(workspace, request, plan, whole, entering)
     most = _rows_of_person(workspace, whole, entering, limited, waiting)
-    # A value that changes is in two counts of its attribute.
+    # A changed value affects two counts of its attribute.
     within, within_values = (
         within_of(entering.rows, (most or 1) * looks) for looks in (1, max(1, 2 * len(missing)))
     )
@@ -151,7 +151,7 @@ def records_left_out(
 
 
 def stated_before(connection: Connection, release: str) -> list[Guarantee]:
-    """Return what a release says of the records that are not in it."""
+    """Return the guarantees of a release that state which records are left out."""
     rows = connection.execute(
         "SELECT guarantee, statement, attribute, value, parameters FROM priv.guarantee"
         " WHERE lower(release) = lower(?) AND list_contains(?, guarantee) ORDER BY guarantee, attribute",
@@ -175,7 +175,7 @@ def _repeated(earlier: Guarantee) -> Guarantee:
 def _missing_values(
     workspace: Workspace, request: Request, plan: Plan, whole: Source, entering: Source
 ) -> dict[str, Mapping[str | None, int]]:
-    """Count the missing records by value, for each attribute whose values are those that are published."""
+    """Count the missing records by value, for each attribute whose original values are published."""
     if request.max_rows is None and not plan.waiting:
         return {}
     domains = {each.name: {*each.values} for each in plan.attributes}
@@ -195,7 +195,7 @@ def _missing_values(
 
 
 def _noise(workspace: Workspace, request: Request, context: str) -> tuple[Bits, str]:
-    """Return what the noise is drawn from, and its fingerprint: the secret, or new bits where records have no id."""
+    """Return the source of random bits and its fingerprint: keyed by the secret, or fresh if records have no id."""
     if not request.record_id:
         return secure_bits, randomness.fingerprint(randomness.new_secret())
     secret = workspace.secret()
@@ -206,7 +206,7 @@ def _noise(workspace: Workspace, request: Request, context: str) -> tuple[Bits, 
 def _rows_of_person(
     workspace: Workspace, whole: Source, entering: Source, limited: int, waiting: int
 ) -> int | None:
-    """Return the most records of one person that may be among the missing ones; None where people are not named."""
+    """Return the most missing records of one person; None without a person column."""
     if entering.rows_of_person is None:
         return None
     beyond = 0
@@ -233,7 +233,7 @@ def _statement(max_rows: int | None, limited: int, waiting: int | None, within: 
 
 
 def _of_one(epsilon: float, most: int | None) -> str:
-    """Write what the counts say of one record, or of one person who has at most ``most`` of those that are counted.
+    """Write the guarantee of the counts for one record, or for one person with at most ``most`` counted records.
 
     >>> print(_of_one(0.1498, None))
     These counts change the odds between any two truths about a record by a factor of at most 1.162 more (epsilon = 0.1498).
@@ -246,7 +246,7 @@ def _of_one(epsilon: float, most: int | None) -> str:
 
 
 def _about(count: int, within: int) -> str:
-    """Write a noisy count.
+    """Write a noisy count in words.
 
     >>> _about(6129, 100), _about(-3, 100)
     ('About 6,129 records (give or take 100)', 'Few records or none (100 at most)')
@@ -257,14 +257,14 @@ def _about(count: int, within: int) -> str:
 
 
 def _most(counts: Mapping[str | None, int], within: int) -> list[tuple[str | None, int]]:
-    """List the values that surely are among the missing: noise alone shows one of them once in 20 releases."""
+    """List the values that are missing with 95% confidence: noise alone lists a value in one of 20 releases."""
     surely = math.log(20 * max(1, len(counts))) / epsilon_of(within)
     found = sorted(counts.items(), key=lambda each: -each[1])
     return [(value, count) for value, count in found if count > surely][:LISTED]
 
 
 def _of_values(name: str, most: Sequence[tuple[str | None, int]]) -> str:
-    """Write which values the missing records have.
+    """Write how many of the missing records have each value.
 
     >>> _of_values("disease", [("flu", 2371), (None, 240)])
     "Of the missing records about 2,371 have disease 'flu', about 240 have no disease."
@@ -277,7 +277,7 @@ def _of_values(name: str, most: Sequence[tuple[str | None, int]]) -> str:
 
 
 def warnings_of_absence(plan: Plan, whole: Source, entering: Source) -> list[str]:
-    """Return the warnings that say how many records are left out."""
+    """Return warnings that state how many records are left out."""
     limited = whole.rows - entering.rows
     found = []
     if limited:

@@ -1,4 +1,4 @@
-"""Every guarantee of a release, recomputed from its operator as stored and from the source as it is now."""
+"""Audits a release: recomputes every guarantee from its stored operator and the current source."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from duckdb_priv.sqltext.quoting import identifier
 
 
 def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
-    """Audit a release: the verdict, then one row for each thing that was claimed, or that is to be known."""
+    """Return the verdict, then one row for each claim or remark."""
     findings = _findings(workspace, given)
     return [_verdict(findings), *findings]
 
 
 def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
-    """Sum up whether what was claimed holds."""
+    """Return one row that states whether all claims hold."""
     judged = [each for each in findings if each["holds"] is not None]
     broken = [each for each in judged if not each["holds"]]
     statement = (
@@ -91,7 +91,7 @@ def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
 def _claims(
     workspace: Workspace, release: str, attribute: str | None
 ) -> dict[str, tuple[float | None, dict[str, Any]]]:
-    """Read what is claimed of an attribute, or of the release as a whole."""
+    """Return the claims about an attribute, or about the whole release if it is None."""
     return {
         name: (value, json.loads(parameters))
         for name, value, parameters in workspace.rows(
@@ -103,9 +103,9 @@ def _claims(
 
 
 def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Source | None:
-    """Open the source again, if it still is what it was."""
+    """Open the source again; None if it has changed."""
     last = catalog.last_publication(workspace.cursor, release)
-    # Without the ids that chose them, it is unknown which records of a person were published.
+    # The record ids chose the published records of a person. Without ids the choice is unknown.
     limited = last.max_rows is not None and bool(last.record_id)
     person = last.person if limited or last.max_rows is None else ()
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
@@ -119,7 +119,7 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
     except duckdb.Error as error:
         if is_interrupt(error):
             raise
-        # An error ends the transaction, in which nothing was written.
+        # An error aborts the transaction, in which nothing was written.
         workspace.cursor.execute("ROLLBACK; BEGIN TRANSACTION")
         return None
 
@@ -148,7 +148,7 @@ def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRo
 
 
 def _records(workspace: Workspace, release: str) -> list[AuditRow]:
-    """Examine the public columns: how many records are unique."""
+    """Return how many records are unique in the public columns."""
     keyed = not catalog.last_publication(workspace.cursor, release).fresh
     rows = [
         finding(

@@ -1,4 +1,4 @@
-"""``priv.budget``: what may be spent of a population, and what was."""
+"""``priv.budget``: sets the budget of a population, or shows how much is left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from duckdb_priv.release.request import population_argument
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetArguments(Arguments):
-    """Of whom, and how much."""
+    """The population and its budget."""
 
     population: str = population_argument()
     epsilon: float | None = argument(NUMBER, "what may be spent at most", "4.0", default=None)
@@ -41,7 +41,7 @@ class BudgetArguments(Arguments):
 
 
 def budget(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """State a budget, or say how much of it is left."""
+    """Set a budget, or return how much of it is left."""
     (arguments,) = read(given, BudgetArguments, of="budget")
     cursor = workspace.cursor
     population = find_population(cursor, arguments.population)

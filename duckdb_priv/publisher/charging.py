@@ -1,4 +1,4 @@
-"""What a publication adds to the ledger: looked up before rows are written, and charged after."""
+"""Charges a publication to the ledger: earlier entries are read before rows are written, the charge comes after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
 
 
 def look_up(p: Publication) -> None:
-    """Find what was published of the population.
+    """Find the earlier publications of the population.
 
     Raises GuaranteeViolated for a second grouping, and for a column that has noise elsewhere.
     """
@@ -57,7 +57,7 @@ def look_up(p: Publication) -> None:
 
 
 def warnings_of_charges(p: Publication) -> list[str]:
-    """Return what is known of charges before they are made."""
+    """Return warnings about charges that are already known."""
     return [
         *(each.reason for each in p.groups.values() if each.whole),
         *(f"{why}: together they protect nothing of it" for why in p.exposed.values()),
@@ -65,7 +65,7 @@ def warnings_of_charges(p: Publication) -> list[str]:
 
 
 def warnings_of_shared_ids(p: Publication) -> list[str]:
-    """Return which ids are those of another population, with which nothing is added up."""
+    """Return warnings about ids shared with another population, whose totals are separate."""
     if p.marked is None:
         return []
     about = "about " if p.marked.level else ""
@@ -77,7 +77,7 @@ def warnings_of_shared_ids(p: Publication) -> list[str]:
 
 
 def _joining(p: Publication) -> Comparison | None:
-    """Compare the records with those of the last version of a release; None where ids do not tell."""
+    """Compare the records with those of the previous version; None if there is no version or no record id."""
     last, marked = entries.last_of(p.workspace.cursor, p.release), p.marked
     if marked is None or last is None or last.level is None:
         return None
@@ -93,13 +93,13 @@ def _of_groups(
     joining: Comparison | None,
     same_columns: Sequence[SameColumn],
 ) -> Charge | None:
-    """Decide what the groups of an attribute add; None where its records are charged one by one."""
+    """Return the charge of an attribute's groups; None if its records are charged one by one."""
     cursor, population = p.workspace.cursor, p.source.population
     same = _same_groups(p, entry, n)
     others = {*marks.names_of(entry.attribute, same_columns, sensitive=True)}
     before = groupings.grouped_before(cursor, population, {entry.attribute, *others})
     if joining is not None and (elsewhere := groupings.grouped_before(cursor, population, others)):
-        # Records that have groups under another name of the attribute are not new, whatever their release is.
+        # Records grouped under another name of the attribute are not new, in any release.
         before, joining = elsewhere, None
     decided = groupings.charge_groups(
         entry.attribute,
@@ -109,20 +109,20 @@ def _of_groups(
         why=p.method.once,
         republish=p.request.republish,
     )
-    # The rows of samples are drawn one by one, so that corrections are counted.
+    # Rows of samples are drawn one by one, so corrections are counted.
     by_record = joining is not None and GROUPED_BY in entry.notes
     return None if by_record and same is None else decided
 
 
 def _same_groups(p: Publication, entry: LedgerEntry, n: int) -> str | None:
-    """Return the release in which every record has the same group; None where there is none."""
+    """Return a release in which every record has the same group; None if there is none."""
     cursor, draw, marked = p.workspace.cursor, entry.fingerprint, p.marked
     seen = entries.compared(cursor, entry, marked, n)
     history = entries.history_of(cursor, draw)
     if marked is None or history is None or seen is None or not seen.same:
         return None
     if GROUPED_BY in entry.notes:
-        # Groups of public columns are the same where these are, and hold the same.
+        # Groups made of public columns are the same if the columns and their values are.
         columns = entry.notes[GROUPED_BY]
         earlier = entries.grouped_by(cursor, draw, marked.digests[n], GROUPED_BY, columns)
         found = [marks.moves(cursor, each, marked.level, marked.level) for each in earlier]
@@ -132,9 +132,9 @@ def _same_groups(p: Publication, entry: LedgerEntry, n: int) -> str | None:
 
 
 def charge(p: Publication) -> None:
-    """Decide what every entry of a plan adds, and write the ledger with the marks of the records.
+    """Charge every entry of a plan: write the ledger and the marks of the records.
 
-    Raises GuaranteeViolated where that is more than the budget of the population allows.
+    Raises GuaranteeViolated if the new total exceeds the budget of the population.
     """
     workspace, rows = p.workspace, p.published.person_rows or 0
     p.charged = [_charged(p, entry, n) for n, entry in enumerate(p.plan.ledger)]
@@ -156,10 +156,10 @@ def charge(p: Publication) -> None:
 
 
 def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
-    """Decide what one entry adds, and keep the marks of its records."""
+    """Return the charge of one entry, and store the marks of its records."""
     decided = p.groups.get(entry.attribute)
     if decided is None:
-        # A method that groups all records together keeps the marks of those that have a group itself.
+        # A method that groups all records together stores the marks of grouped records itself.
         keeps = not entry.grouped or GROUPED_BY in entry.notes
         return entries.charge_entry(
             p.workspace.cursor, p.published, entry, p.marked, n, keeps=keeps
@@ -170,5 +170,5 @@ def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
 
 
 def write_entries(p: Publication) -> None:
-    """Write what was decided into the ledger."""
+    """Write the charged entries into the ledger."""
     entries.write(p.workspace.cursor, p.published, p.charged, p.marked, p.time)

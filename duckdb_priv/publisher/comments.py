@@ -1,4 +1,4 @@
-"""The comments on a published table and its columns, for someone who looks at it in a database."""
+"""Writes the comments on a published table and its columns, for readers who browse the database."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 SCHEMA = "main"
-"""The schema of releases: every search path reaches it, and a release file has no other."""
+"""The schema of releases: every search path includes it, and a release file has no other."""
 MOST_CODES = 12
-"""Up to so many codes are explained in the comment on their column."""
+"""The most codes that the comment on a column explains."""
 DONE = {
     "sensitive": "sensitive values are perturbed",
     "generalized": "a sample, generalized, without small groups",
     "listed": "sensitive values are those of a group",
     "blocks": "records report blocks of sensitive values",
 }
-"""By role of a column, or listed or blocks where it shows such: what was done to the table."""
+"""What was done to the table: by column role, or by ``listed`` or ``blocks`` for columns of these kinds."""
 REPORTED = {
     "sensitive": "What a record reports of {}, not what is true: a plain count of these values is biased; use"
     " priv.reconstructed_count.",
@@ -35,8 +35,8 @@ REPORTED = {
     "blocks": "The number of a block of values of {}, which holds the true one or not: count with"
     " priv.reconstructed_count.",
 }
-"""By role of a column, or listed or blocks if it shows such, or varied if a scale says how strongly a row is
-perturbed: what a reader must know about an attribute."""
+"""What a reader must know about an attribute: by column role, by ``listed`` or ``blocks`` for columns of these kinds,
+or by ``varied`` if a scale column states how strongly each row is perturbed."""
 
 
 def statements(
@@ -45,9 +45,9 @@ def statements(
     attributes: Iterable[SensitiveAttribute],
     kind: str = "TABLE",
 ) -> list[str]:
-    """Return the SQL that describes a published table of the current database, whose catalog rows are there.
+    """Return the COMMENT statements for a published table of the current database. Its catalog rows must exist.
 
-    ``kind`` is VIEW if its rows are elsewhere.
+    ``kind`` is VIEW if the rows are in other files.
     """
     table = f"{SCHEMA}.{identifier(release)}"
     mechanism = connection.execute(
@@ -80,7 +80,7 @@ def statements(
 
 
 def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
-    """Return what the comments on the columns of a source say; nothing where its records are not DuckDB's."""
+    """Return the column comments of a source, by column; empty if DuckDB does not hold its records."""
     if source.answers is not None:
         return {}
     return dict(
@@ -93,13 +93,13 @@ def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
 
 
 def _stated(of: catalog.PublishedColumn, role: str) -> str:
-    """Return what the comment on the column of the source says, what its codes mean, and what must be known of it."""
+    """Return a column's comment: the source's comment, the meaning of codes, and what a reader must know."""
     reported = REPORTED[role].format(of.attribute) if role in REPORTED else ""
     return "\n".join(filter(None, [of.description, _codes(of.labels), reported]))
 
 
 def _codes(labels: Sequence[tuple[str | None, str]]) -> str:
-    """Return what codes mean, where they are few."""
+    """Write the meaning of codes if they are few, otherwise where to read it."""
     if len(labels) > MOST_CODES:
         return "priv.attribute, and priv.label of a release file, say what its codes mean."
     listed = ", ".join(f"{'NULL' if value is None else value} = {label}" for value, label in labels)

@@ -1,4 +1,4 @@
-"""What someone learns who has a release and an older version of it, as it was handed out."""
+"""``priv.compare``: what a release and an older exported version of it reveal together."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.reading import types_of
 
 MOST_OUTCOMES = 200
-"""Of larger domains posteriors are not computed: they take outcomes ** 2 times values numbers."""
+"""The largest domain for which posteriors are computed: they take outcomes ** 2 times values numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareArguments(Arguments):
-    """A release, and an older file of it."""
+    """A release, and an older release file of it."""
 
     release: str = argument(NAME, "the release as it is", "'visits_public'")
     older: str = argument(FILE, "an older release file of it", "'visits_2025.duckdb'")
@@ -42,7 +42,7 @@ class CompareArguments(Arguments):
 
 @dataclass(frozen=True)
 class File:
-    """An older version: what its catalog says, and its table, attached."""
+    """An older version: its catalog, and its attached table."""
 
     cursor: duckdb.DuckDBPyConnection
     alias: str
@@ -52,9 +52,9 @@ class File:
 
 
 def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Count what both versions show, and recompute what may be believed and what was spent.
+    """Count the rows in both versions, and recompute the posteriors and the epsilon spent.
 
-    Raises InvalidParameter where the file is no release file of this release.
+    Raises InvalidParameter if the file is not a release file of this release.
     """
     (arguments,) = read(given, CompareArguments, of="compare")
     release = catalog.find_release(workspace.cursor, arguments.release)
@@ -74,7 +74,7 @@ def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
 @contextmanager
 def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
     alias = identifier(f"_priv_older_{uuid.uuid4().hex}")
-    # Someone else may have had the file: its code runs confined to it, or not at all.
+    # The file may have been tampered with, so its code runs confined to the file, or not at all.
     with closing(open_release(path)) as opened:
         _check_table(opened, path, release)
         found = opened.execute("FROM priv.release WHERE release = ?", [release])
@@ -92,7 +92,7 @@ def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
 
 
 def _check_table(opened: duckdb.DuckDBPyConnection, path: str, release: str) -> None:
-    """Require that reading the release reads its rows: a view, or a column that is computed, could read anything."""
+    """Require a plain table: a view or a computed column could read anything."""
     tables = opened.execute(
         "SELECT sql FROM system.main.duckdb_tables() WHERE schema_name = ? AND table_name = ?",
         [SCHEMA, release],
@@ -119,7 +119,7 @@ def _tables(workspace: Workspace, older: File, release: str) -> tuple[str, str]:
 
 
 def _columns(workspace: Workspace, older: File, release: str) -> list[str]:
-    """List the columns that both have, whatever their types."""
+    """List the columns that are in both versions, of any type."""
     both = []
     for table in _tables(workspace, older, release):
         both.append([*types_of(older.cursor, table)])
@@ -132,7 +132,7 @@ def _key(columns: list[str]) -> str:
 
 
 def _rows(workspace: Workspace, older: File, release: str) -> dict[str, Any]:
-    """Count the rows that are in both."""
+    """Count the rows that are in both versions."""
     key = _key(_columns(workspace, older, release))
     counts = [
         f"SELECT {key} AS key, count(*) AS rows FROM {table} GROUP BY ALL"
@@ -183,7 +183,7 @@ def _of_attribute(
 def _followed(
     workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
 ) -> list[dict[str, Any]]:
-    """Count the records that are unique in their public columns in both versions, and those that changed."""
+    """Count the records with unique public columns in both versions, and those of them that changed."""
     shown = {
         each.name
         for each in catalog.published_columns(workspace.cursor, release)
@@ -219,7 +219,7 @@ def _followed(
 def _same_bits(
     workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
 ) -> bool:
-    """Return whether a record that did not change shows the same in both."""
+    """Return whether an unchanged record shows the same value in both versions."""
     fingerprint = dict(
         workspace.rows(
             "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
@@ -248,7 +248,7 @@ def _beliefs(
     *,
     same: bool,
 ) -> list[dict[str, Any]]:
-    """Recompute the posteriors after both, for someone who knows the true frequencies as they are now."""
+    """Recompute the posteriors after both versions, for an attacker who knows the current true frequencies."""
     operators = [operator_of(before), operator_of(after)]
     prior = _frequencies(workspace, release, after)
     (method,) = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[0]
@@ -290,7 +290,7 @@ def _beliefs(
 
 
 def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
-    """Return Pr[published = y | original = x] for every y (row) and x, if the catalog determines it."""
+    """Return the matrix Pr[published = y | original = x], with a row for every y; None if the catalog lacks it."""
     blocks = attribute.blocks
     if blocks is None:
         return drawn_operator(attribute)
@@ -307,7 +307,7 @@ def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
 def _frequencies(
     workspace: Workspace, release: str, attribute: SensitiveAttribute
 ) -> Vector | None:
-    """Count the true values in the source as it is now; None where it cannot be read."""
+    """Return the frequencies of the true values in the current source; None if it cannot be read."""
     last = catalog.last_publication(workspace.cursor, release)
     with workspace.another_cursor() as cursor:
         cursor.execute(f"USE {identifier(workspace.database)}")

@@ -1,4 +1,4 @@
-"""The arguments with which a release was declared, so that its next version can be published without them."""
+"""Stores the arguments of a release, so that its next version can be published without repeating them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 WORDS = ("title", "description", "contact", "licence")
-"""Texts for readers; they stay if a release is replaced."""
+"""Texts for readers, kept when a release is replaced."""
 OF_ONE_CALL = ("release", "replace", "append", "republish")
-"""Arguments for one call, and not for later versions."""
+"""Arguments that apply to one call only, not to later versions."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A release as it was declared, and its place."""
+    """The stored arguments of a release, and where it was exported."""
 
     release: str
     mechanism: str
@@ -34,13 +34,13 @@ class Declared:
     export: Mapping[str, Any] | None = None
     """The arguments of its last export."""
     exported: int | None = None
-    """The version that was exported last."""
+    """The latest exported version."""
     frame: Mapping[str, Any] | None = None
-    """How its data frame is read, where Spark holds the records."""
+    """How to read its data frame, if Spark holds the records."""
 
     @property
     def next_version(self) -> str:
-        """Write the call that publishes its next version."""
+        """Write the call that publishes the next version."""
         name = literal(self.release)
         if self.frame is None:
             return f"FROM priv.refresh({name})"
@@ -48,17 +48,17 @@ class Declared:
 
     @property
     def source(self) -> str:
-        """The table that is published."""
+        """The published table or view."""
         return str(self.arguments["source"])
 
     @property
     def path(self) -> str | None:
-        """Where it was exported to last."""
+        """The path of the latest export."""
         return None if self.export is None else str(self.export["path"])
 
     @property
     def behind(self) -> bool:
-        """Whether the file that was handed out last is of an earlier version."""
+        """Whether the latest export has an earlier version."""
         return self.path is not None and self.exported != self.version
 
 
@@ -92,12 +92,12 @@ def _read(
 
 
 def find(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared | None:
-    """Return the declaration of a release; upper and lower case are the same."""
+    """Return the declaration of a release, ignoring case; None if there is none."""
     return next(iter(_read(cursor, "lower(release) = lower(?)", [release])), None)
 
 
 def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
-    """Return the declaration of a release; raises PublicationFailed if it was not kept."""
+    """Return the declaration of a release; raises PublicationFailed if there is none."""
     if found := find(cursor, release):
         return found
     raise PublicationFailed(
@@ -107,7 +107,7 @@ def require(cursor: duckdb.DuckDBPyConnection, release: str) -> Declared:
 
 
 def refuse_other_engine(stated: Declared, *, spark: bool) -> None:
-    """Refuse to publish the next version by another engine than the one that holds the records."""
+    """Refuse to publish the next version with another engine than the one that holds the records."""
     if (stated.frame is not None) != spark:
         raise PublicationFailed(
             f"the records of release {stated.release!r} are in {'DuckDB' if spark else 'Spark'}",
@@ -125,7 +125,7 @@ def keep(
     extends: bool,
     frame: Mapping[str, Any] | None = None,
 ) -> None:
-    """Keep the declaration of a release that is published, and where earlier versions were exported to."""
+    """Store the declaration of a published release, and keep the export of its earlier versions."""
     before = find(workspace.cursor, given["release"])
     arguments = {
         name: value
@@ -153,7 +153,7 @@ def keep(
 
 
 def words_kept(cursor: duckdb.DuckDBPyConnection, request: Request) -> dict[str, Any]:
-    """Return the title and other texts of a release that is replaced, if no new ones are given."""
+    """Return the title and other texts of a replaced release that have no new value."""
     before = find(cursor, request.release) if request.replace else None
     stated = before.arguments if before else {}
     return {
@@ -162,19 +162,19 @@ def words_kept(cursor: duckdb.DuckDBPyConnection, request: Request) -> dict[str,
 
 
 def forget(cursor: duckdb.DuckDBPyConnection, release: str) -> None:
-    """Forget the declaration of a release."""
+    """Delete the declaration of a release."""
     cursor.execute("DELETE FROM priv.publication WHERE lower(release) = lower(?)", [release])
 
 
 def keep_export(workspace: Workspace, release: str, export: Mapping[str, Any]) -> None:
-    """Keep how a release was exported, once that is done."""
+    """Store the arguments of an export after it is complete."""
     home = identifier(workspace.database)
     version = workspace.rows(
         f"SELECT version FROM {home}.priv.publication WHERE lower(release) = lower(?)", [release]
     )
 
     def keep() -> None:
-        # Not in the transaction of the export, which writes to another database.
+        # The transaction of the export writes to another database, so this needs its own.
         with workspace.another_cursor() as cursor:
             cursor.execute(
                 f"UPDATE {home}.priv.publication SET export = ?, exported = ?"

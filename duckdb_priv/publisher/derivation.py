@@ -1,7 +1,7 @@
-"""Levels of trust: a noisier release made from a finer one, row by row of what that shows.
+"""Levels of trust: derives a noisier release from the published rows of a finer one.
 
-Rows have no ids. Equal ones are numbered, and the content of a row with its number keys its
-noise: so the same rows of the next version show the same again, and deriving twice gives one release.
+Published rows have no ids. Equal rows are numbered, and the noise is keyed by the row's content and its number. So
+equal rows of the next version show equal values, and deriving twice gives the same release.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import count_of, types_of
 
 DERIVED = "derive"
-"""What stands for the method where it is kept how a release was declared."""
+"""The method name in the declaration of a derived release."""
 ROW = "_priv_row"
 """The column that keys the noise of a row."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeriveArguments(Arguments):
-    """From what, and how coarse."""
+    """The finer release, and how coarse the new one is."""
 
     release: str = argument(NAME, "the finer release", "'visits_public'")
     coarser: str = argument(NAME, "the name of the coarser one", "'visits_for_all'")
@@ -71,9 +71,9 @@ class DeriveArguments(Arguments):
 
 
 def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Make a coarser release from what a finer one shows; the ledger charges nothing for it.
+    """Derive a coarser release from the rows of a finer one; the ledger charges nothing.
 
-    Raises GuaranteeViolated where the method of the finer one has no such derivation, or what is asked for is no
+    Raises GuaranteeViolated if the finer release's method has no derivation, or if the requested release is not
     coarser.
     """
     (arguments,) = read(given, DeriveArguments, of="derive")
@@ -112,7 +112,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
 
 
 def _open_finer(p: Publication) -> None:
-    """Open the rows of the finer release, with what it says of columns and codes."""
+    """Open the rows of the finer release, with its column descriptions and labels."""
     columns = catalog.published_columns(p.workspace.cursor, p.request.source)
     p.whole = p.source = _rows_of(p.workspace, p.request.source, columns)
     p.descriptions = {of.attribute: of.description for of in columns if of.description}
@@ -121,7 +121,7 @@ def _open_finer(p: Publication) -> None:
 
 
 def _make_coarser(p: Publication) -> None:
-    """Draw every attribute once more, on top of what the finer release shows."""
+    """Perturb every attribute of the finer release once more."""
     workspace, source, finer = p.workspace, p.source, p.request.source
     asked = Asked(p.arguments.retention, p.arguments.epsilon)
     found = [
@@ -145,7 +145,7 @@ def _make_coarser(p: Publication) -> None:
 
 
 def _charge_nothing(p: Publication) -> None:
-    """Write into the ledger that this adds nothing to the finer release."""
+    """Write ledger entries that add nothing."""
     nothing = Charge(adds=False, whole=False, reason=f"made from {p.request.source}")
     p.published = _published(p)
     p.charged = [Charged(entry, nothing, None, None, 0) for entry in p.plan.ledger]
@@ -153,7 +153,7 @@ def _charge_nothing(p: Publication) -> None:
 
 
 def _declare(p: Publication) -> None:
-    """Keep which version of the finer release it is made from."""
+    """Store the declaration, with the version of the finer release."""
     steps.declare(p, version_of_finer(p.workspace, p.request.source))
 
 
@@ -170,11 +170,11 @@ DERIVING: tuple[steps.PublishingStep, ...] = (
     _declare,
     steps.tell,
 )
-"""Publishing, but from the rows of a release, and without a charge."""
+"""The steps of publishing, with the rows of a release as source and without a charge."""
 
 
 def version_of_finer(workspace: Workspace, release: str) -> str:
-    """Return what identifies the version of a finer release; raises PublicationFailed where it was dropped."""
+    """Return the identifier of a finer release's version; raises PublicationFailed if the release was dropped."""
     finer = {name.lower(): name for name in catalog.releases(workspace.cursor)}.get(release.lower())
     if finer is None:
         raise PublicationFailed(
@@ -194,7 +194,7 @@ def _asked(arguments: DeriveArguments) -> dict[str, float]:
 
 
 def _published(p: Publication) -> Published:
-    """Describe what is derived as the finer release was, whose people it is about."""
+    """Return the ledger's description of the finer release under the new name: both are about the same people."""
     finer = p.request.source
     last = catalog.last_publication(p.workspace.cursor, finer)
     ((types, records, persons, person_rows),) = p.workspace.rows(
@@ -221,7 +221,7 @@ def _published(p: Publication) -> Published:
 
 
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
-    """Describe the rows of a release as records: attributes by their names, and what keys the noise of each."""
+    """Return the rows of a release as a source: columns named as attributes, plus the noise key of each row."""
     table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(finer)}"
     described = types_of(workspace.cursor, table)
     of = {each.name: each for each in columns}
@@ -256,7 +256,7 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
 def _drawn(
     workspace: Workspace, source: Source, coarser: Coarser, finer: str, number: int
 ) -> Drawn:
-    """Draw an attribute by bits that are keyed by what defines the ``finer`` draw, and by how coarse it must be."""
+    """Return an attribute's draw, keyed by the definition of the ``finer`` draw and by the coarseness."""
     name = coarser.attribute.name
     domain = Domain(
         attribute=name,

@@ -1,4 +1,4 @@
-"""What a release is, for those who were not there when it was published: read from the catalog and the ledger."""
+"""Describes a release to third parties, from the catalog and the ledger."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from duckdb_priv.release.catalog import Connection, PublishedColumn
 
 @dataclass(frozen=True)
 class Promise:
-    """How strong a promise is, and what it is of."""
+    """The strength of a promise, and what it protects."""
 
     unit: str
     neighbours: str
     against: str
     epsilon: float | None
-    """None where the method has none."""
+    """None if the method has no epsilon."""
     delta: float
 
 
 @dataclass(frozen=True)
 class Described:
-    """A release, as its publisher describes it to others."""
+    """The public description of a release."""
 
     release: str
     words: Mapping[str, str]
-    """What its publisher says of it: title, description, contact, licence; those that it gave."""
+    """The publisher's texts, where given: title, description, contact, licence."""
     version: int
     published_at: dt.datetime
     library: str
@@ -43,20 +43,20 @@ class Described:
     population: str
     columns: Sequence[PublishedColumn]
     domains: Mapping[str, Sequence[str | None]]
-    """By attribute: the values that it can show."""
+    """By attribute: the values that its column can show."""
     promise: Promise | None
     """None for a baseline, which promises nothing."""
     guarantees: Sequence[str]
     unprotected: Sequence[str]
-    """What is not protected, a sentence each."""
+    """What is not protected, one sentence for each point."""
 
     @property
     def title(self) -> str:
-        """What it is called among people."""
+        """The title, or the name of the release if it has none."""
         return self.words.get("title", self.release)
 
     def named(self, *roles: str) -> str:
-        """List the attributes that have some role."""
+        """Write the names of the attributes with one of these roles."""
         return ", ".join(each.attribute for each in self.columns if each.role in roles)
 
 
@@ -113,7 +113,7 @@ def _promise(
     entries: Sequence[tuple[float | None, float]],
     sensitive: int,
 ) -> Promise | None:
-    """Return what is promised of the largest unit of which something is promised: a person, a record, or a value."""
+    """Return the promise to the largest unit that has one: a person, a record, or a value."""
     protection = method.protection
     if protection is None:
         return None

@@ -1,7 +1,7 @@
-"""The release file: one published table with its public catalog and its macros, and nothing else.
+"""Exports a release: a file with one published table, its public catalog and its macros, and nothing else.
 
-It is written beside its place under another name and moved there when it is complete (``placing``). The caller makes
-the page that explains it to people: it is in the file, and beside it.
+The file is written under a temporary name in the same folder, and renamed when it is complete (``placing``). The caller
+makes the card, a page that explains the release. The card is stored in the file and next to it.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ from duckdb_priv.sqltext.quoting import identifier, in_types, literal, without_c
 from duckdb_priv.sqltext.reading import types_of
 
 STORAGE_VERSION = "v1.0.0"
-"""The format that every DuckDB from 1.4 on opens, in every client."""
+"""A storage format that DuckDB 1.4 and later opens, in every client."""
 SCRIPT = "setup.sql"
-"""The file of a Parquet release that sets everything up."""
+"""The script of a Parquet release that creates its tables, views and macros."""
 DATA = "data.parquet"
 CATALOG = "catalog"
 PAGE = "card.html"
-"""The page that explains a Parquet release; that of a file is called as the file is."""
+"""The card of a Parquet release; the card of a release file has the name of that file."""
 SCRIPT_TITLE = "-- A release published by duckdb_priv."
 SCRIPT_USE = """\
 -- In this folder, run:  duckdb release.duckdb -init setup.sql
 -- It needs DuckDB 1.4 or newer.
 """
 NOT_IN_PARQUET = re.compile(r"\b(U?HUGEINT|INTERVAL|TIME WITH TIME ZONE)\b")
-"""Types of which Parquet rounds the values, or forgets their zone."""
+"""Types whose values Parquet rounds, or whose zone it drops."""
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportArguments(Arguments):
-    """What is written where."""
+    """The release to export, and the path and formats."""
 
     release: str = argument(NAME, "the release to write", "'visits_public'")
     path: str = argument(FILE, "the file or folder to write", "'visits_public.duckdb'")
@@ -104,7 +104,7 @@ class ExportArguments(Arguments):
 def export_with(
     maker: page.Maker, workspace: Workspace, given: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Write a release, and the page that explains it, to a file or to a folder of Parquet files with a script."""
+    """Write a release and its card to a file, or to a folder of Parquet files with a script."""
     (arguments,) = read(given, ExportArguments, of="export_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     path = place_for(arguments.path, arguments.format)
@@ -159,9 +159,9 @@ def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> N
 
 
 def found_in(workspace: Workspace, path: Path) -> set[str]:
-    """Name the releases in a release file; nothing, where it is no release file."""
+    """Return the names of the releases in a file; empty if it is not a release file."""
     alias = identifier(f"_priv_probe_{uuid.uuid4().hex}")
-    # On a cursor of its own: an error would abort the transaction.
+    # Use another cursor: an error would abort the transaction.
     with workspace.another_cursor() as cursor, suppress(duckdb.Error):
         cursor.execute(f"ATTACH {literal(str(path))} AS {alias} (READ_ONLY)")
         try:
@@ -224,7 +224,7 @@ def _write_file(
 def _write_database(
     workspace: Workspace, part: Path, release: str, html: str
 ) -> Callable[[], None]:
-    """Write a release file, and return what completes it once the transaction is committed."""
+    """Write a release file, and return the function that completes it after the commit."""
     alias = identifier(f"_priv_export_{uuid.uuid4().hex}")
     home = identifier(workspace.database)
     cursor = workspace.cursor
@@ -243,7 +243,7 @@ def _write_database(
         give_up(part)
 
     workspace.on_rollback.append(undo)
-    # Without a write-ahead log: the file comes to its place whole, or not at all.
+    # No write-ahead log: the file is renamed when complete, or not at all.
     cursor.execute(
         f"ATTACH {literal(str(part))} AS {alias}"
         f" (STORAGE_VERSION {literal(STORAGE_VERSION)}, RECOVERY_MODE no_wal_writes)"
@@ -263,7 +263,7 @@ def _write_database(
 
 
 def create_objects(cursor: duckdb.DuckDBPyConnection, release: str, html: str) -> None:
-    """Create everything that a release file holds beside its catalog and its rows, which are there."""
+    """Create the comments, macros and views of a release file. Its catalog and rows must exist."""
     attributes = catalog.sensitive_attributes(cursor)
     for statement in comments.statements(cursor, release, attributes):
         cursor.execute(statement)
@@ -318,7 +318,7 @@ def _write_folder(
 def _sign_folder(
     workspace: Workspace, part: Path, release: str, html: str, key: SigningKey
 ) -> None:
-    """Sign what a folder holds as that which the file of the same release does."""
+    """Sign a folder by the contents that a file of the same release would have."""
     beside = part / "signed.duckdb"
     finish = _write_database(workspace, beside, release, html)
 
@@ -333,7 +333,7 @@ def _sign_folder(
 
 
 def signature_text(signature: Signature) -> str:
-    """Write the end of the script of a folder that is signed."""
+    """Write the statements that end the script of a signed folder."""
     return "\n" + ";\n\n".join(signature.statements) + ";\n"
 
 
@@ -358,17 +358,17 @@ def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
 
 
 def columns_sql(types: Mapping[str, str]) -> str:
-    """Write how columns of Parquet files are read in their types."""
+    """Write the select list that casts the columns of Parquet files to their types."""
     return in_types(types, ",\n    ")
 
 
 def write_catalog(
     workspace: Workspace, part: Path, release: str, kind: str, selected: str, html: str
 ) -> None:
-    """Write into a folder what is beside the rows: the catalog, and the script that sets everything up.
+    """Write the catalog and the setup script of a folder of Parquet files.
 
-    ``kind`` is what the script makes of the rows, a TABLE or a VIEW, ``selected`` how it reads them, and ``html`` the
-    page that explains the release.
+    ``kind`` is what the script creates from the rows, TABLE or VIEW. ``selected`` is the query that reads them.
+    ``html`` is the card.
     """
     home = identifier(workspace.database)
     (part / CATALOG).mkdir()
@@ -384,14 +384,14 @@ def write_catalog(
 def folder_script(
     cursor: duckdb.DuckDBPyConnection, release: str, types: Mapping[str, str], html: str
 ) -> str:
-    """Write the script of a folder with the rows of a release as Parquet, whose columns have these types."""
+    """Write the setup script of a folder whose Parquet columns have these types."""
     return script_text(cursor, release, "TABLE", _selected(types), html)
 
 
 def script_text(
     cursor: duckdb.DuckDBPyConnection, release: str, kind: str, selected: str, html: str
 ) -> str:
-    """Write the script that turns the Parquet files into what a release file holds."""
+    """Write the script that creates the contents of a release file from Parquet files."""
     attributes = catalog.sensitive_attributes(cursor, release)
     statements = [
         "CREATE SCHEMA IF NOT EXISTS priv",

@@ -1,7 +1,7 @@
-"""What codes mean: a table of the publisher's, of which a release takes what speaks of the values that it can show.
+"""Labels of codes: a release takes from the publisher's table the labels of values that it can show.
 
-A code book usually says more: other columns, codes that do not occur. What a release shows of it is decided by its
-domains and its published columns, so that labels tell nothing that is not published without them.
+A code book usually has more: other columns, and codes that do not occur. The domains and published columns of the
+release select the labels, so labels reveal nothing that is not published anyway.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from duckdb_priv.release.catalog import Labels
 from duckdb_priv.sqltext.quoting import identifier
 
 COLUMNS = {name: f"{name}::VARCHAR" for name in ("attribute", "value", "label")}
-"""What the table must have, each with how it is read."""
+"""The columns of the label table, each with the SQL that reads it."""
 
 CodeBook = Mapping[str, Mapping[str | None, str]]
-"""By column of the source: the label of each value, NULL being one."""
+"""By column of the source: the label of each value, including NULL."""
 
 
 def read_labels(workspace: Workspace, source: Source, table: str | None) -> CodeBook:
-    """Read and check a table of labels; without one, nothing is explained.
+    """Return the checked labels of a table; empty without a table.
 
-    Raises UnknownName for what is no table and no column of the source, and InvalidParameter for a view of the source,
-    for labels that are missing, given twice, or hold characters that cannot be seen.
+    Raises UnknownName for an unknown table, or a column that the source lacks. Raises InvalidParameter for a view of
+    the source, and for labels that are missing, duplicate, or contain invisible characters.
     """
     if table is None:
         return {}
@@ -71,9 +71,9 @@ def _check(table: str, column: str, value: str | None, label: str | None) -> Non
 def labels_of(
     workspace: Workspace, table: str | None, book: CodeBook, plan: Plan, target: str
 ) -> tuple[Labels, list[str]]:
-    """Choose the labels of values that a release has, in their order, and say how many were left out.
+    """Return the labels of the values in a release, in domain order, and warnings about labels left out.
 
-    ``target`` is the table expression of its rows. Raises InvalidParameter where no label of a column fits.
+    ``target`` is the table expression of its rows. Raises InvalidParameter if no label of a column matches a value.
     """
     domains = {attribute.name: attribute.values for attribute in plan.attributes}
     chosen: dict[str, list[tuple[str | None, str]]] = {}
@@ -83,7 +83,7 @@ def labels_of(
             continue
         values = domains.get(name) or _values(workspace, name, target)
         chosen[name] = [(value, book[name][value]) for value in values if value in book[name]]
-        # What is generalized shows other values than the code book was written for.
+        # Generalized columns show other values than those in the code book.
         if not chosen[name] and role != "generalized":
             raise InvalidParameter(
                 f"labels {table!r} explains no value that {name!r} has",

@@ -1,6 +1,6 @@
-"""What programs read about a release: documents beside the export, in formats that catalogs and search engines know.
+"""Machine-readable metadata of a release: documents next to the export, in formats of catalogs and search engines.
 
-Everything in them is public: the catalog of the release, its population, and the digests of the files.
+They contain public facts only: the catalog of the release, its population, and the digests of the files.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ TYPES = (
     (re.compile(r"DATE"), ("sc:Date", "date", "date")),
     (re.compile(r"TIMESTAMP.*"), ("sc:DateTime", "datetime", "dateTime")),
 )
-"""What types of DuckDB are called in Croissant, in a Data Package, and in CSVW."""
+"""By DuckDB type: its name in Croissant, in a Data Package, and in CSVW."""
 TEXT = ("sc:Text", "string", "string")
 MEDIA = {
     ".parquet": "application/vnd.apache.parquet",
     ".sql": "application/sql",
 }
 DATABASE = "application/octet-stream"
-"""The type of what has none that is registered: a DuckDB file."""
+"""The media type of a DuckDB file, which has no registered one."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ Document = dict[str, Any]
 
 
 def _types(column: PublishedColumn) -> tuple[str, str, str]:
-    # What records report is an ENUM of the domain, whatever the type of the attribute.
+    # A noisy column is an ENUM of the domain, whatever the type of the attribute.
     if column.role == "sensitive":
         return TEXT
     return next((names for kind, names in TYPES if kind.fullmatch(column.type)), TEXT)
 
 
 def _explained(described: Described, column: PublishedColumn) -> str:
-    """Return what a column shows."""
+    """Write the description of a column."""
     what = {
         "public": "As in the source.",
         "sensitive": f"Noisy values of {column.attribute}, not the true ones: plain counts of them are wrong.",
@@ -81,7 +81,7 @@ def _sentence(text: str) -> str:
 
 
 def _summary(described: Described) -> str:
-    """Return what a release is, in one paragraph."""
+    """Write a description of the release in one paragraph."""
     stated = described.words.get("description", "")
     return " ".join(
         [
@@ -99,7 +99,7 @@ def _noise(described: Described) -> str:
 
 
 def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
-    """Describe a release as Croissant 1.0, with its vocabulary of responsible AI."""
+    """Return the Croissant 1.0 document of a release, with the responsible-AI vocabulary."""
     table = quote(described.release)
     document = {
         "@context": CROISSANT,
@@ -176,7 +176,7 @@ def _croissant_field(
 
 
 def _croissant_labels(column: PublishedColumn, place: str) -> Document:
-    """Write what the codes of a column mean, as a set of records of its own."""
+    """Return the labels of a column as a Croissant record set."""
     return {
         "@type": "cr:RecordSet",
         "@id": place,
@@ -201,7 +201,7 @@ def _croissant_labels(column: PublishedColumn, place: str) -> Document:
 
 
 def _dcat(described: Described, files: Sequence[ExportedFile]) -> Document:
-    """Describe a release as DCAT-AP 3, the profile of European portals, with its columns in CSVW."""
+    """Return the DCAT-AP 3 document of a release (for European data portals), with its columns in CSVW."""
     document = {
         "@context": DCAT,
         "@type": "dcat:Dataset",
@@ -276,7 +276,7 @@ def _dcat_distribution(described: Described, file: ExportedFile) -> Document:
 
 
 def _datapackage(described: Described, files: Sequence[ExportedFile]) -> Document:
-    """Describe a release as a Data Package, whose resources have the columns of the table as their schema."""
+    """Return the Data Package of a release; the schema of each resource lists the columns."""
     promise = described.promise
     document = {
         "profile": "data-package",
@@ -352,7 +352,7 @@ def _datapackage_fields(described: Described) -> list[Document]:
 
 
 def _slug(name: str) -> str:
-    """Write a name with the few characters that a Data Package allows.
+    """Return a name with only the characters that a Data Package allows.
 
     >>> _slug("Visits (public)"), _slug("日本")
     ('visits-public', 'release')
@@ -365,16 +365,16 @@ FORMATS: Mapping[str, Callable[[Described, Sequence[ExportedFile]], Document]] =
     "dcat": _dcat,
     "datapackage": _datapackage,
 }
-"""What can be written beside an export, by name."""
+"""The function that writes each metadata format, by name."""
 
 
 def place_of(export: Path, form: str) -> Path:
-    """Return where the document of a format is that belongs to an export."""
+    """Return the path of an export's metadata document in a format."""
     return beside(export, f"{form}.json")
 
 
 def _mark(release: str) -> str:
-    """Write what every document begins with, by which it is known again."""
+    """Return the first characters of every document, by which an overwrite recognizes it."""
     return f'{{\n "generator": {json.dumps(f"duckdb_priv, of {release}", ensure_ascii=False)},'
 
 
@@ -384,7 +384,7 @@ def check_replaceable(place: Path, release: str) -> None:
 
 
 def write(workspace: Workspace, export: Path, described: Described, forms: Sequence[str]) -> None:
-    """Write documents about an export, once its own files are in their place."""
+    """Write the metadata documents of an export after its own files are written."""
 
     def written() -> None:
         files = _files(export)
@@ -397,7 +397,7 @@ def write(workspace: Workspace, export: Path, described: Described, forms: Seque
 
 
 def _files(export: Path) -> list[ExportedFile]:
-    """List the files that hold a release; the one with the rows first."""
+    """List the files of an export, the one with the rows first."""
     inside = [export / "data.parquet", export / "setup.sql"] if export.is_dir() else [export]
     found = []
     for file in inside:

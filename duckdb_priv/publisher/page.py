@@ -1,6 +1,6 @@
-"""The page that explains a release to people: it is in the release, as one row, and beside it, as a file.
+"""Stores the card, a page that explains a release: as one row in the release, and as a file next to it.
 
-What is on it is not decided here: the export gives a function that makes it.
+The caller of the export passes the function that makes its content.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ VIEW = "priv.card"
 DOCTYPE = "<!doctype html>\n"
 
 Maker = Callable[[duckdb.DuckDBPyConnection, str], str]
-"""Makes the page of a release of the current database, as HTML."""
+"""A function that returns the card of a release in the current database, as HTML."""
 
 
 def named(html: str, release: str) -> str:
-    """Return a page that says at its beginning which release it is of.
+    """Return the page with a first line that names its release.
 
     >>> print(named("<!doctype html>\\n<p>…</p>", "visits_public"))
     <!doctype html>
@@ -35,12 +35,12 @@ def named(html: str, release: str) -> str:
 
 
 def _beginning(release: str) -> str:
-    # Without ">", no name ends the comment.
+    # The name has no ">" after escaping, so it cannot end the comment.
     return f"{DOCTYPE}<!-- duckdb_priv: the card of {escape(release)} -->\n"
 
 
 def statements(html: str) -> list[str]:
-    """Return the SQL that puts a page into the release in the current database."""
+    """Return the SQL that stores a page in the release of the current database."""
     return [
         f"CREATE VIEW {VIEW} AS FROM (VALUES ({literal(html)})) AS t(html)",
         f"COMMENT ON VIEW {VIEW} IS "
@@ -61,7 +61,7 @@ def check_replaceable(place: Path, release: str) -> None:
 
 
 def write(workspace: Workspace, place: Path, html: str) -> None:
-    """Write a page that is moved to its place when the transaction is committed."""
+    """Write a page under a temporary name; the commit moves it to its place."""
     part = begin(place)
     workspace.on_rollback.append(lambda: give_up(part))
     part.write_text(html, encoding="utf-8", newline="\n")

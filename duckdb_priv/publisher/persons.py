@@ -1,7 +1,7 @@
-"""What a publication promises to a person, who may have several sensitive values and several records.
+"""The guarantee for a person, who may have several sensitive values and several records.
 
-The noise of values and of records is independent, so a person is promised what composition leaves of all of them
-(``mechanism/composition.md``); what has no epsilon is promised record by record only, and the guarantee says so.
+The noise of values and records is independent, so the guarantees of all of them compose (``mechanism/composition.md``).
+A guarantee without an epsilon holds for single records only, and its statement says so.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
 
 RECORDS = "records_of_a_person"
-"""The guarantee that says how many records a person has."""
+"""The guarantee that states how many records a person has."""
 SHUFFLE = "shuffle_privacy"
 OF_A_RECORD = ("local_differential_privacy", "differential_privacy", SHUFFLE)
-"""The guarantees that are composed: of one value each, of a record, and of all values of a record that hides."""
+"""The guarantees that compose: for one value, for a record, and for all values of a shuffled record."""
 PERSON = "privacy_of_a_person"
-"""The guarantee that says what they are promised together."""
+"""The composed guarantee for a person."""
 
 
 def check_request(method: Method, request: Request, *, extends: bool) -> None:
-    """Refuse what would not hold for a person.
+    """Refuse a request whose guarantee would not hold for a person.
 
-    Raises InvalidParameter where ``max_rows`` is missing though nothing of the source may show, and where it is given
-    though records are added to a release, in which a person may have some already.
+    Raises InvalidParameter if the method must hide the source and ``max_rows`` is missing. Also raises it if
+    ``max_rows`` is given while records are added to a release: a person may have some there already.
     """
     if method.whole_records and request.person and request.max_rows is None:
         raise InvalidParameter(
@@ -52,9 +52,9 @@ def check_request(method: Method, request: Request, *, extends: bool) -> None:
 
 
 def earlier_records(workspace: Workspace, release: str, request: Request) -> int:
-    """Return how many records a person may have in a release that is extended.
+    """Return the most records that a person may have in an extended release.
 
-    Raises InvalidParameter if a person column is named now and was not before, or the other way round.
+    Raises InvalidParameter if only one of the two publications names a person column.
     """
     rows = workspace.rows(
         "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
@@ -69,10 +69,10 @@ def earlier_records(workspace: Workspace, release: str, request: Request) -> int
 
 
 def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[Guarantee]:
-    """State the promise of a release to a person: one sentence, over all columns and all their records.
+    """Return the guarantees for a person, over all sensitive columns and all records.
 
-    Where it is not known whose the records are, a person has one record, and nothing is said of one value alone.
-    ``earlier`` is how many records a person may have in a release that is extended.
+    Without a person column, each record counts as one person, and no guarantee for a single value is stated.
+    ``earlier`` is the number of records that a person may have in an extended release.
     """
     known = source.rows_of_person is not None
     most = earlier + (source.rows_of_person or 0) if known else 1
@@ -88,7 +88,7 @@ def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[
 
 
 def _of_a_record(name: str, parts: Sequence[EpsilonDelta]) -> EpsilonDelta:
-    """Return what is promised of all values of a record: the sum, but where each promise is one of all of them."""
+    """Return the guarantee for all values of a record: the sum, or for a shuffle the largest part."""
     if name == SHUFFLE:
         return max(parts, key=lambda part: (part.epsilon, part.delta))
     return EpsilonDelta(
@@ -97,7 +97,7 @@ def _of_a_record(name: str, parts: Sequence[EpsilonDelta]) -> EpsilonDelta:
 
 
 def _promised(plan: Plan) -> str:
-    """Name the guarantee whose epsilon the ledger has."""
+    """Return the name of the guarantee whose epsilon is in the ledger."""
     stated = {
         each.name
         for each in plan.guarantees
@@ -156,7 +156,7 @@ def _together(plan: Plan, records: int, *, known: bool) -> Guarantee:
 
 
 def warnings_of_nothing(plan: Plan, guarantees: Sequence[Guarantee]) -> list[str]:
-    """Warn of promises next to nothing, and say what would promise something."""
+    """Return warnings about guarantees that promise next to nothing, and how to strengthen them."""
     found = [
         f"epsilon = {each.epsilon:.4g} from one noisy value of {each.attribute!r} alone {NOTHING}: publish with"
         " epsilon := 2, or a smaller retention"
@@ -175,7 +175,7 @@ def warnings_of_nothing(plan: Plan, guarantees: Sequence[Guarantee]) -> list[str
 
 
 def warnings_of_persons(source: Source, request: Request) -> list[str]:
-    """State what the guarantee itself reveals."""
+    """Return a warning if the guarantee itself reveals how many records a person has."""
     if not request.person or request.max_rows is not None or source.rows_of_person == 1:
         return []
     return [
@@ -185,7 +185,7 @@ def warnings_of_persons(source: Source, request: Request) -> list[str]:
 
 
 Claims = Mapping[str, tuple[float | None, dict[str, Any]]]
-"""By guarantee: the value and the parameters that the catalog states."""
+"""By guarantee: its value and parameters in the catalog."""
 
 
 def audit_persons(
@@ -196,10 +196,10 @@ def audit_persons(
     attributes: Mapping[str, Claims],
     found: Sequence[AuditRow],
 ) -> list[AuditRow]:
-    """Count the records of a person again, and compose again the promise to each of them.
+    """Recount the records of a person, and recompose the guarantee for a person.
 
-    ``whole`` and ``attributes`` are what the release claims of itself and of each attribute, ``found`` what the audit
-    of its records has recomputed. Where the source is not what it was, the records are as many as claimed.
+    ``whole`` and ``attributes`` are the claims about the release and about each attribute. ``found`` has what the audit
+    recomputed for records. If the source has changed, the claimed number of records is used.
     """
     if PERSON not in whole:
         return []
@@ -230,7 +230,7 @@ def audit_persons(
 def _composed(
     whole: Claims, attributes: Mapping[str, Claims], found: Sequence[AuditRow], records: int
 ) -> list[AuditRow]:
-    """Compose what a record is promised, or what was found of it if that is more, over all columns and records."""
+    """Compose the larger of claimed and recomputed epsilon over all columns and records."""
     claimed, together = whole[PERSON]
     if claimed is None:
         return []
@@ -259,7 +259,7 @@ def _composed(
 def _of_an_attribute(
     name: str, attribute: str | None, claims: Claims, found: Sequence[AuditRow]
 ) -> EpsilonDelta:
-    """Return what one attribute of a record is promised, or what was found of it if that is more."""
+    """Return the larger of the claimed and the recomputed loss for one attribute of a record."""
     if name not in claims:
         return EpsilonDelta(math.inf)
     promised, parameters = claims[name]
@@ -269,6 +269,6 @@ def _of_an_attribute(
     ]
     known = [float(value) for value in values if value is not None]
     if name == SHUFFLE:
-        # Of a shuffle the audit finds the delta at the epsilon that is stated.
+        # For a shuffle, the audit recomputes the delta at the stated epsilon.
         return EpsilonDelta(promised or 0.0, max([delta, *known]))
     return EpsilonDelta(max([promised or 0.0, *known]), delta)

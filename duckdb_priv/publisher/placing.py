@@ -1,8 +1,7 @@
-"""The place of an export: it is written beside its place, and moved there when it is complete.
+"""Writes an export under a temporary name in its folder, and renames it when it is complete.
 
-A program that is killed leaves what it was writing behind, under a hidden name that holds the program's number; the
-next export to the same place removes what no running program is writing, as far as that is known: what was written
-elsewhere, or before the machine was started, stays.
+A killed process leaves its temporary file, whose hidden name contains the process id. The next export to the same place
+removes temporary files whose process has ended. Files written on another machine, or before the last boot, stay.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ OTHER_FORMATS = re.compile(
     r"arrow|avro|bz2|csv|feather|gz|html?|ipynb|json|jsonl|ndjson|ods|orc|pdf|pickle|rds|sas7bdat|sav|sql|sqlite3?|tar"
     r"|tsv|txt|xlsx?|xml|xz|ya?ml|zip|zst"
 )
-"""Endings of files that hold something else than DuckDB or Parquet."""
+"""Extensions of other file formats than DuckDB and Parquet."""
 ENDINGS = {"duckdb": frozenset({"duckdb", "ddb", "db"}), "parquet": frozenset({"parquet"})}
-"""Endings of one format that no export of the other one has."""
+"""Extensions of each export format, which the other format may not use."""
 WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
-"""How the files are called that DuckDB keeps beside a database of this name, and replays when it is opened."""
+"""Extensions of the write-ahead logs next to a database, which DuckDB replays on opening."""
 HIDING = frozenset({"priv", "estimated"})
-"""Schemas of a release, which a database of that name would hide."""
+"""Schemas of a release that a database of the same name would hide."""
 LEFT = re.compile(r"\.(\d+)-([0-9a-f]{8})[0-9a-f]{24}\.(partial|earlier)")
 
 
 def _machine() -> str:
-    """Identify where numbers of programs mean the same: several machines may have one name, and containers, too."""
+    """Return a hash of host name, boot and container: within it, process ids are unique."""
     parts = [platform.node()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii"))
@@ -44,17 +43,17 @@ def _machine() -> str:
 
 
 MACHINE = _machine()
-"""Begins the marks of what is written on this machine: the numbers of programs mean others elsewhere."""
+"""Part of every temporary name, because process ids have other meanings on other machines."""
 
 _at_work: set[str] = set()
-"""The names under which this program is writing."""
+"""The temporary names that this process is writing."""
 
 
 def place_for(path: str, form: str) -> Path:
-    """Return the place of an export, if it is possible and its name has the right ending.
+    """Return the path of an export after checking that it is writable there and has the right extension.
 
-    Raises InvalidParameter for a folder that is not there, an ending of another format, and what is neither a file nor
-    a folder, such as a pipe: opening one waits for its other end.
+    Raises InvalidParameter for a missing folder, for an extension of another format, and for a path that is neither
+    file nor folder, such as a pipe: opening a pipe would block.
     """
     try:
         place = Path(path).expanduser().absolute()
@@ -81,7 +80,7 @@ def place_for(path: str, form: str) -> Path:
 
 
 def refuse_ending(place: Path, form: str) -> None:
-    """Raise InvalidParameter for a name that has the ending of another format."""
+    """Raise InvalidParameter for a name with the extension of another format."""
     ending = place.suffix.removeprefix(".").lower()
     of_another = [
         f"format := {name!r}" for name in ENDINGS if name != form and ending in ENDINGS[name]
@@ -94,7 +93,7 @@ def refuse_ending(place: Path, form: str) -> None:
 
 
 def beside(place: Path, ending: str) -> Path:
-    """Return where a file of another ending is that belongs to an export.
+    """Return the path of an export's companion file with another extension.
 
     >>> beside(Path("visits.duckdb"), "html").name, beside(Path("visits_1.2"), "html").name
     ('visits.html', 'visits_1.2.html')
@@ -104,7 +103,7 @@ def beside(place: Path, ending: str) -> Path:
 
 
 def begin(place: Path) -> Path:
-    """Return where to write before moving to a place, after removing what killed programs left beside it."""
+    """Return a temporary path to write to, after removing the temporary files of killed processes."""
     for left in place.parent.glob(f".{_escaped(place.name)}.*"):
         if (of := LEFT.match(left.name.removeprefix(f".{place.name}"))) and not _is_at_work(
             left.name[: len(place.name) + 1 + of.end()], int(of[1]), of[2]
@@ -120,7 +119,7 @@ def _escaped(name: str) -> str:
 
 
 def hidden_name(name: str, what: str) -> str:
-    """Make a name of its own for what this program writes before it is called by a name."""
+    """Return a unique temporary name for a file that this process writes."""
     return f".{name}.{os.getpid()}-{MACHINE}{uuid.uuid4().hex[8:]}.{what}"
 
 
@@ -129,13 +128,13 @@ def _beside(place: Path, what: str) -> Path:
 
 
 def _is_at_work(name: str, process: int, machine: str) -> bool:
-    """Return whether the program of this number is still writing under a name; on another machine, it may be."""
+    """Return whether the process may still write under a name; True for other machines."""
     if machine != MACHINE:
         return True
     if process == os.getpid():
         return name in _at_work
     if os.name != "posix":
-        # What a running program writes to cannot be removed here anyway.
+        # Here a file that a running process has open cannot be removed anyway.
         return False
     try:
         os.kill(process, 0)
@@ -147,14 +146,14 @@ def _is_at_work(name: str, process: int, machine: str) -> bool:
 
 
 def give_up(part: Path) -> None:
-    """Remove what was written, which will not be moved to its place."""
+    """Remove a temporary file that will not be renamed."""
     for file in (part, *_write_ahead_of(part)):
         remove(file)
     _at_work.discard(part.name)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it; what is not there, or held by another program, stays."""
+    """Remove a file or a folder with its contents; ignore missing files and files that another process holds."""
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -163,7 +162,7 @@ def remove(path: Path) -> None:
 
 
 def move_file(part: Path, place: Path) -> None:
-    """Put a database file in its place, without what would be replayed into it."""
+    """Move a database file to its place, and remove old write-ahead logs there."""
     for_readers(part)
     sync(part)
     for file in _write_ahead_of(place):
@@ -174,7 +173,7 @@ def move_file(part: Path, place: Path) -> None:
 
 
 def write_text(place: Path, text: str) -> None:
-    """Write a text file and move it to its place when it is complete."""
+    """Write a text file under a temporary name, and rename it when it is complete."""
     part = begin(place)
     try:
         part.write_text(text, "utf-8", newline="\n")
@@ -185,7 +184,7 @@ def write_text(place: Path, text: str) -> None:
 
 
 def replaceable(place: Path, mark: str) -> bool:
-    """Return whether nothing is in a place, or a file that begins with a mark."""
+    """Return whether a path does not exist, or is a file that begins with ``mark``."""
     if not place.exists():
         return True
     expected, found = mark.encode(), b""
@@ -196,9 +195,9 @@ def replaceable(place: Path, mark: str) -> bool:
 
 
 def refuse_unmarked(place: Path, mark: str, release: str, argument: str) -> None:
-    """Refuse to overwrite anything but an earlier file beside an export of the release, which begins with a mark.
+    """Refuse to overwrite anything but an earlier file of the same release, which begins with ``mark``.
 
-    ``argument`` asks for such files.
+    ``argument`` is the name of the argument that requests such files.
     """
     if not replaceable(place, mark):
         raise InvalidParameter(
@@ -208,7 +207,7 @@ def refuse_unmarked(place: Path, mark: str, release: str, argument: str) -> None
 
 
 def move_new_folder(part: Path, place: Path) -> None:
-    """Put a folder in a place where nothing is; raises InvalidParameter where another program was faster."""
+    """Move a folder to a path that does not exist; raises InvalidParameter if another process was faster."""
     _complete(part)
     try:
         part.rename(place)
@@ -229,7 +228,7 @@ def _complete(part: Path) -> None:
 
 
 def move_folder(part: Path, place: Path) -> None:
-    """Put a folder in its place: one cannot be exchanged for another in one step."""
+    """Move a folder to its place, in several steps: no system call exchanges two folders."""
     _complete(part)
     earlier = _beside(place, "earlier")
     if place.exists():
@@ -246,7 +245,7 @@ def move_folder(part: Path, place: Path) -> None:
 
 
 def refuse_replaying(place: Path) -> None:
-    """Refuse a place beside which lies what DuckDB would replay into a new file of that name."""
+    """Refuse a path with an old write-ahead log, which DuckDB would replay into the new file."""
     for file in _write_ahead_of(place):
         if file.exists():
             raise InvalidParameter(
@@ -260,7 +259,7 @@ def _write_ahead_of(database: Path) -> list[Path]:
 
 
 def sync(path: Path) -> None:
-    """Make sure that a file, or a folder's list of names, is on the disk."""
+    """Flush a file, or a folder's list of names, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

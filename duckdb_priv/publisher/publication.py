@@ -1,4 +1,4 @@
-"""One publication: what is asked, what each of its ``steps`` finds, and its rows in the catalog."""
+"""The state of one publication: its arguments, the results of its ``steps``, and its catalog rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.version import __version__
 
 NEXT = "_priv_next"
-"""What the table is called until the former one of its name is dropped."""
+"""The table's name until the previous version is dropped."""
 
 
 @dataclass
@@ -46,42 +46,42 @@ class Publication:
     method: Method
     request: Request
     arguments: Any
-    """Those of the method."""
+    """The arguments of the method."""
     given: Mapping[str, Any]
-    """What is kept for the versions to come."""
+    """The arguments stored for later versions."""
     declared_as: str
-    """The procedure that publishes them: the method's, or another one."""
+    """The procedure that publishes later versions: the method's, or another one."""
     follows: Succession | None = None
-    """Where it is the next version of a release."""
+    """The version that this one follows; None for a first version."""
     kind: str = "TABLE"
-    """What the rows are in the database: VIEW where they are files elsewhere."""
+    """TABLE, or VIEW if the rows are in other files."""
     time: dt.datetime = field(default_factory=now)
 
     whole: Source = field(init=False)
     """All records."""
     source: Source = field(init=False)
-    """Those that enter: of each person at most ``max_rows``."""
+    """The records to publish: at most ``max_rows`` of each person."""
     book: CodeBook = field(init=False)
-    """What codes mean, as the publisher says."""
+    """The publisher's labels of codes."""
     descriptions: Mapping[str, str] = field(init=False)
-    """What is said of columns."""
+    """By column: its description."""
     marked: Marked | None = field(init=False)
     plan: Plan = field(init=False)
     published: Published = field(init=False)
-    """What the ledger says of it."""
+    """Its description in the ledger."""
     groups: Mapping[str, Charge] = field(init=False)
-    """By attribute: what a publication in groups adds, where that was decided."""
+    """By attribute published in groups: its charge."""
     exposed: Mapping[str, str] = field(init=False)
-    """The columns that have noise in one release and none in another, with the reason."""
+    """Columns that have noise in one release and none in another, each with the reason."""
     findings: Sequence[Finding] = field(init=False)
     promised: Sequence[Guarantee] = ()
-    """What people are promised."""
+    """The guarantees for people."""
     absent: Absent | None = None
-    """What is said of records that are left out."""
+    """The statement about the records left out."""
     warnings: list[str] = field(default_factory=list)
     notes: Sequence[str] = ()
     types: Mapping[str, str] = field(init=False)
-    """Those of the published columns."""
+    """By published column: its type."""
     rows_published: int = field(init=False)
     labels: Labels = field(init=False)
     version: Version = field(init=False)
@@ -90,36 +90,36 @@ class Publication:
 
     @property
     def release(self) -> str:
-        """The name of what is published."""
+        """The name of the release."""
         return self.request.release
 
     @property
     def remembered(self) -> bool:
-        """Whether it is known what each record of the version before showed."""
+        """Whether the published value of each record of the previous version is known."""
         return self.follows is not None and self.follows.remembered
 
     @property
     def extends(self) -> bool:
-        """Whether rows of the version before stay."""
+        """Whether rows of the previous version stay."""
         return self.arguments.extends or self.remembered
 
     @property
     def kernel(self) -> Kernel:
-        """What gives the rows, under the names that are published."""
+        """The kernel that computes the rows, under their published names."""
         return self.plan.kernel.renamed(renamed_columns(self.plan.columns))
 
     @property
     def rows(self) -> str:
-        """Where the rows are written, beside those of the version before."""
+        """The table to write rows to, next to that of the previous version."""
         return self.named(NEXT)
 
     def named(self, table: str) -> str:
-        """Quote a table among the releases."""
+        """Return the quoted, qualified name of a table in the schema of releases."""
         return f"{identifier(self.workspace.database)}.{SCHEMA}.{identifier(table)}"
 
 
 def catalog_rows(p: Publication, types: Mapping[str, str]) -> dict[str, Any]:
-    """Return the rows of a release by the tables of the catalog; ``types`` are what it says of the columns."""
+    """Return the catalog rows of a release, by catalog table; ``types`` are the column types to record."""
     release, request, plan, which = p.release, p.request, p.plan, p.version
     sensitive = {attribute.name: attribute for attribute in plan.attributes}
     return {
@@ -170,7 +170,7 @@ def catalog_rows(p: Publication, types: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
-    """Describe the blocks that records report as the catalog does."""
+    """Return the catalog's description of an attribute's blocks; None without blocks."""
     if attribute is None or attribute.blocks is None:
         return None
     of = attribute.blocks
@@ -183,7 +183,7 @@ def _described(attribute: SensitiveAttribute | None) -> dict[str, Any] | None:
 
 
 def _coefficients(release: str, attribute: SensitiveAttribute) -> pa.Table:
-    """Return the coefficients of one attribute as the catalog has them."""
+    """Return the catalog rows with the coefficients of one attribute."""
     return pa.table(
         {
             "release": pa.array([release] * attribute.size),

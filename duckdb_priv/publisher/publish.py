@@ -1,4 +1,4 @@
-"""``FROM priv.publish_…(…)``, and dropping what was published."""
+"""``FROM priv.publish_…(…)`` and ``FROM priv.drop_release(…)``."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def publish(
     given: Mapping[str, Any],
     follows: Succession | None = None,
 ) -> list[dict[str, Any]]:
-    """Publish a source by a method, inside the transaction that is open in the workspace.
+    """Publish a source with a method, in the open transaction of the workspace.
 
-    ``follows`` is known where it is the next version of a release.
+    ``follows`` is the previous version, if this is the next version of a release.
     """
     publication = begin(method, workspace, given, follows)
     for step in STEPS:
@@ -42,7 +42,7 @@ def begin(
     follows: Succession | None = None,
     kind: str = "TABLE",
 ) -> Publication:
-    """Read what is asked of a publication, none of whose steps is done yet."""
+    """Return a new publication with its arguments read, before any step."""
     request, arguments = method.read(given)
     if kept := declared.words_kept(workspace.cursor, request):
         request, given = replace(request, **kept), {**given, **kept}
@@ -50,7 +50,7 @@ def begin(
 
 
 def drop_release(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Drop a release; what was handed out stays handed out, and in the ledger."""
+    """Drop a release. Exported copies remain, and the ledger keeps its entries."""
     (arguments,) = read(given, ReleaseName, of="drop_release")
     release = catalog.find_release(workspace.cursor, arguments.release)
     drop(workspace, release)

@@ -1,4 +1,4 @@
-"""The records of a source that enter a release, and what tells whether they are still the same."""
+"""Opens the records of a source to publish, and computes a digest that shows whether they changed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from duckdb_priv.sqltext.quoting import identifiers
 
 
 def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source]:
-    """Open the source of a request: all records that were not withdrawn, and those that ``max_rows`` leaves."""
+    """Return the source of a request without withdrawn records: all records, and those within ``max_rows``."""
     return entering(workspace, request, open_source(workspace, request.source, request.roles))
 
 
 def entering(workspace: Workspace, request: Request, opened: Source) -> tuple[Source, Source]:
-    """Return which records of an opened source are there, and which of them enter."""
+    """Return an opened source without withdrawn records: all records, and those within ``max_rows``."""
     whole = leave_out_withdrawn(workspace, replace(opened, population=request.population))
     return whole, count_persons(workspace, whole, request.max_rows)
 
 
 def digest_of(workspace: Workspace, source: Source) -> str:
-    """Return a digest that differs for sources that differ in any record, except with probability 2**-64.
+    """Return a digest: sources that differ in a record have different digests, except with probability 2**-64.
 
-    It stays with the publisher, beside the source itself.
+    The publisher keeps it in the database with the source.
     """
     columns = identifiers(dict.fromkeys([*source.read_types, *source.person]))
     ((digest,),) = workspace.rows(

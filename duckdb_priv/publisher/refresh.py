@@ -1,4 +1,4 @@
-"""The next version of a release: published from its source as it is now, and exported where the last one was."""
+"""Publishes the next version of a release from its current source, and exports it where the last one was."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from duckdb_priv.release.request import ReleaseName
 
 NOTHING = Moved(0, 0, 0)
 CURRENT, DUE, WAITING, REFUSED = "current", "due", "waiting", "refused"
-"""The state of a release beside its source: current, a refresh is advised, too few new records wait, or it
+"""States of a release: CURRENT; DUE if a refresh is advised; WAITING if too few new records have arrived; REFUSED if it
 cannot be refreshed."""
 
 
 def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Publish the next version of a release, if its source has changed, and export it if the last one was.
+    """Publish the next version of a release if its source has changed, and export it if the last one was exported.
 
-    Raises PublicationFailed where it is not known how it was declared, and GuaranteeViolated where its method or its
-    noise does not allow a next version.
+    Raises PublicationFailed if its declaration is missing, and GuaranteeViolated if its method or its noise allows no
+    next version.
     """
     (arguments,) = read(given, ReleaseName, of="refresh")
     release = catalog.find_release(workspace.cursor, arguments.release)
@@ -55,9 +55,9 @@ def refresh(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
 def unchanged(
     workspace: Workspace, stated: Declared, follows: Succession, source: Source, digest: str
 ) -> dict[str, Any] | None:
-    """Return why the current version stays; None where the next one is to be published.
+    """Return a receipt that says why the current version stays; None if the next one must be published.
 
-    Raises GuaranteeViolated where the method or the noise does not allow that.
+    Raises GuaranteeViolated if the method or the noise allows no next version.
     """
     if digest == stated.digest:
         return _nothing(workspace, stated)
@@ -75,13 +75,13 @@ def unchanged(
 
 
 def arguments_of_next(stated: Declared, follows: Succession) -> dict[str, Any]:
-    """Return what the next version of a release is published with."""
+    """Return the arguments of the next version."""
     more = {} if follows.remembered else follows.method.refreshing.given
     return {**stated.arguments, "release": stated.release, **more}
 
 
 def exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
-    """Let the version be exported once it is committed, where the last one was."""
+    """Schedule the export after the commit if the last version was exported, and return the completed row."""
     stated = declared.require(workspace.cursor, row["release"])
     row |= {"path": stated.path, "exported": False if stated.behind else None}
     if stated.behind:
@@ -90,7 +90,7 @@ def exported(workspace: Workspace, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rederived(workspace: Workspace, stated: Declared) -> dict[str, Any]:
-    """Make a coarser release again from the finer one, if that has another version."""
+    """Derive a coarser release again if the finer one has a new version."""
     if version_of_finer(workspace, stated.source) == stated.digest:
         return _nothing(workspace, stated)
     asked = {name: value for name, value in stated.arguments.items() if name != "source"}
@@ -110,13 +110,13 @@ def _rederived(workspace: Workspace, stated: Declared) -> dict[str, Any]:
 
 
 def _records(workspace: Workspace, stated: Declared) -> Source:
-    """Open the records that enter."""
+    """Return the records to publish."""
     request, _ = METHODS[stated.mechanism].read({**stated.arguments, "release": stated.release})
     return open_records(workspace, request)[1]
 
 
 def _require_columns(workspace: Workspace, follows: Succession, source: Source) -> None:
-    """Refuse to publish a column that nobody said anything of, or to do without one that readers ask for."""
+    """Refuse a source with a new public or sensitive column, or without one that the last version published."""
     if not follows.method.sensitive:
         return
     before = {
@@ -141,7 +141,7 @@ def _require_columns(workspace: Workspace, follows: Succession, source: Source) 
 
 
 def _require_end(workspace: Workspace, follows: Succession, source: Source) -> None:
-    """Refuse to charge one version after the other as long as no budget ends it."""
+    """Refuse a method that charges every version, unless a budget limits the total."""
     if follows.method.refreshing.charged and not limit_of(workspace.cursor, source.population):
         raise GuaranteeViolated(
             f"every version of {follows.release!r} is charged whole, and no budget says when to stop",
@@ -150,7 +150,7 @@ def _require_end(workspace: Workspace, follows: Succession, source: Source) -> N
 
 
 def _moved(workspace: Workspace, follows: Succession, source: Source) -> Moved | None:
-    """Count how far the source of a release has moved since it was published; None where ids do not tell."""
+    """Return how many records changed since the release was published; None without comparable ids."""
     return moved(workspace, follows.last, mark_records(workspace, source))
 
 
@@ -161,10 +161,10 @@ def _waiting(
     source: Source,
     found: Moved | None,
 ) -> dict[str, Any] | None:
-    """Return how many new records wait for more, where they join a release that stays.
+    """Return a receipt if too few new records wait to join a release; None otherwise.
 
-    ``found`` is how far the source has moved. Raises GuaranteeViolated where others left or changed, and what their
-    rows show was not kept.
+    ``found`` counts the records that changed. Raises GuaranteeViolated if other records left or changed and their
+    published values were not stored.
     """
     refreshing = follows.method.refreshing
     batch = refreshing.batch
@@ -203,7 +203,7 @@ def _waiting_sentence(records: int, fewest: int) -> str:
 
 
 def _nothing(workspace: Workspace, stated: Declared) -> dict[str, Any]:
-    """Return the receipt of a refresh without changes."""
+    """Return the receipt of a refresh of an unchanged source."""
     reported = f"Nothing has changed since version {stated.version}, so nothing was published."
     return _unchanged(workspace, stated, NOTHING, reported)
 
@@ -211,7 +211,7 @@ def _nothing(workspace: Workspace, stated: Declared) -> dict[str, Any]:
 def _unchanged(
     workspace: Workspace, stated: Declared, found: Moved, statement: str
 ) -> dict[str, Any]:
-    """Return why the current version stays."""
+    """Return the receipt of a refresh that keeps the current version, with the reason."""
     (rows,) = workspace.rows(
         "SELECT rows_published FROM priv.release WHERE release = ?", [stated.release]
     )[0]
@@ -230,7 +230,7 @@ def _unchanged(
 def published(
     workspace: Workspace, follows: Succession, receipt: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what was published, and what comparing it with the version before discloses."""
+    """Return the receipt, with what a comparison with the previous version reveals."""
     found, release = follows.moved, receipt["release"]
     ((adds,),) = workspace.rows(
         "SELECT bool_or(adds) FROM priv.ledger WHERE release = ?"
@@ -267,7 +267,7 @@ def _counts(found: Moved) -> dict[str, int]:
 
 
 def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None:
-    """Write the version that was just committed; an obstacle is reported, and undoes nothing."""
+    """Export the committed version; a failure is reported and undoes nothing."""
     try:
         with committed(
             workspace.instance, workspace.database, stated.schemas, workspace.zone
@@ -286,7 +286,7 @@ def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None
 
 
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """List the releases, and how far their sources have moved since they were published."""
+    """List the releases, and how many records of their sources changed since publication."""
     read(given, of="publications")
     rows = workspace.rows(
         "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR,"
@@ -328,7 +328,7 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
 def _state(
     workspace: Workspace, stated: Declared | None, release: str
 ) -> tuple[str, str, Moved | None]:
-    """Return the state of a release, why a refresh is advised or not, and how far the source has moved."""
+    """Return the state of a release, the reason, and how many records changed."""
     if stated is None:
         try:
             declared.require(workspace.cursor, release)
@@ -337,7 +337,7 @@ def _state(
     assert stated is not None
     try:
         declared.refuse_other_engine(stated, spark=False)
-        # An error of DuckDB would abort the transaction, and those that are asked about afterwards with it.
+        # A DuckDB error would abort the transaction, and the checks of later releases with it.
         with undone(
             workspace.instance, workspace.database, stated.schemas, workspace.zone
         ) as other:

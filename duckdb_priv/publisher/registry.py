@@ -1,4 +1,4 @@
-"""A release as a public registry of privacy-preserving releases asks for it, and as an impact assessment does."""
+"""Describes a release for a public registry of private releases, and for an impact assessment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duckdb_priv.release.request import ReleaseName
 
 
 def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Describe a release in one row, from the catalog and the ledger alone: no table of records is read."""
+    """Return one row that describes a release, from the catalog and the ledger only; no records are read."""
     (arguments,) = read(given, ReleaseName, of="registry")
     connection = workspace.cursor
     found = describe(connection, arguments.release)
@@ -53,7 +53,7 @@ def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
 
 
 def _assessment(found: Described, spent: Spent, limit: float | None) -> str:
-    """Write what a data protection impact assessment asks for, as far as the catalog knows it: a paragraph each."""
+    """Write the answers for a data protection impact assessment that the catalog has, one paragraph each."""
     paragraphs = {
         "What is published": _published(found),
         "Why": (

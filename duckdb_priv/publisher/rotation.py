@@ -1,4 +1,4 @@
-"""A new secret instead of the one that a database keeps."""
+"""``priv.rotate_secret``: replaces the secret of a database."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from duckdb_priv.release.arguments import Arguments, read
 
 @dataclass(frozen=True, kw_only=True)
 class RotationArguments(Arguments):
-    """Nothing is asked."""
+    """No arguments."""
 
 
 def rotate_secret(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Replace the secret of the database, and say what that costs."""
+    """Replace the secret of the database, and return what that costs."""
     read(given, RotationArguments, of="rotate_secret")
     cursor = workspace.cursor
     if secrets.stored_secret(cursor) is None:

@@ -1,4 +1,4 @@
-"""Scripts with views of estimates for other databases, beside the export that they belong to."""
+"""Writes scripts next to an export, with views of estimates for other databases."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from duckdb_priv.release import catalog
 def written(
     workspace: Workspace, release: str, export: Path, wanted: Sequence[str]
 ) -> dict[Path, str]:
-    """Return the text of each script by its place.
+    """Return the text of each script, by path.
 
-    Raises InvalidParameter where another file is there, and where the release cannot be counted outside DuckDB.
+    Raises InvalidParameter if another file has that path, or if the release cannot be counted outside DuckDB.
     """
     if not wanted:
         return {}
@@ -33,6 +33,6 @@ def written(
 
 
 def write(workspace: Workspace, scripts: Mapping[Path, str]) -> None:
-    """Write scripts, once the export is in its place."""
+    """Write the scripts after the export is complete."""
     for place, text in scripts.items():
         workspace.on_commit.append(partial(write_text, place, text))

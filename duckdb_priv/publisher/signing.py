@@ -1,8 +1,8 @@
-"""Signatures of releases (Ed25519): keys in files, and what is signed.
+"""Signs releases with Ed25519: reads and writes key files, and computes the signed text.
 
-A signature is of what a release holds, not of the bytes of its file: of its rows in their order, its catalog, its
-macros and views, and its card. So it stays right in a copy, in another storage format, and in a folder of Parquet
-files. It is in the release as the view ``priv.signature``.
+A signature covers the contents of a release, not the bytes of its file: its rows in order, its catalog, its macros and
+views, and its card. So it remains valid in a copy, in another storage format, and in a folder of Parquet files. The
+release stores it as the view ``priv.signature``.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 VIEW = "priv.signature"
 VARIABLE = "DUCKDB_PRIV_KEY_FILE"
 PURPOSE = b"duckdb_priv release 1\0"
-"""Before what is signed, so that a signature is of a release and nothing else."""
+"""Prefix of the signed bytes, so that a signature is valid for a release only."""
 KEY_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What ``priv.signature`` says."""
+    """The content of ``priv.signature``."""
 
     signed: str
-    """What is signed: JSON, the digests of what the release holds."""
+    """The signed text: JSON with the digests of the release's contents."""
     signature: str
     public_key: str
 
     @property
     def statements(self) -> list[str]:
-        """The SQL that puts it into a release."""
+        """The SQL that stores it in a release."""
         values = ", ".join(map(literal, (self.signed, self.signature, self.public_key)))
         return [
             f"CREATE VIEW {VIEW} AS FROM (VALUES ({values})) AS t(signed, signature, public_key)",
@@ -68,7 +68,7 @@ class Signature:
         ]
 
     def is_by(self, public_key: str) -> bool:
-        """Return whether it was made with the private key that belongs to a public one."""
+        """Return whether it was made with the private key of this public key."""
         try:
             key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key))
             key.verify(base64.b64decode(self.signature), PURPOSE + self.signed.encode())
@@ -102,7 +102,7 @@ def signed_text(
     html: str,
     defined: Sequence[str],
 ) -> str:
-    """Write what is signed of a release that is attached: who wrote it, and the digests of what it holds.
+    """Write the signed text of an attached release: its writer, and the digests of its contents.
 
     ``defined`` are the definitions of its objects.
     """
@@ -132,7 +132,7 @@ def signed_text(
 
 
 def sign_file(place: Path, release: str, html: str, key: SigningKey) -> Signature:
-    """Sign a release file that nobody has open, and put the signature into it."""
+    """Sign a release file that no process has open, and store the signature in it."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
         connection.execute(f"ATTACH {literal(str(place))} AS signed")
         defined = definitions(connection, "signed", Path(folder))
@@ -146,15 +146,15 @@ def sign_file(place: Path, release: str, html: str, key: SigningKey) -> Signatur
 
 
 def default_place() -> Path:
-    """Return where a key is that is not named."""
+    """Return the default path of the signing key."""
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(home) / "duckdb_priv" / "signing.key"
 
 
 def new_key(place: Path) -> SigningKey:
-    """Make a key, and write it to a file of its owner's and the public one beside it, as ``<name>.pub``.
+    """Make a key, write it to a file that only its owner can read, and write the public key to ``<name>.pub``.
 
-    Raises InvalidParameter where there is one already.
+    Raises InvalidParameter if the file exists.
     """
     made = SigningKey(Ed25519PrivateKey.generate())
     public = place.with_name(f"{place.name}.pub")
@@ -167,9 +167,9 @@ def new_key(place: Path) -> SigningKey:
 
 
 def signing_key(file: str | None) -> SigningKey:
-    """Read the key to sign with: from the file that is named, that the environment names, or that is usual.
+    """Return the signing key: from the given file, the file in the environment variable, or the default path.
 
-    Raises InvalidParameter where there is none, other users may read it, and where it is no such key.
+    Raises InvalidParameter if the file is missing, other users can read it, or it has no private Ed25519 key.
     """
     named = file or os.environ.get(VARIABLE)
     place = Path(named) if named else default_place()
@@ -193,7 +193,7 @@ def signing_key(file: str | None) -> SigningKey:
 
 
 def public_key(given: str | Path | bytes) -> str:
-    """Read a public key, in base64: from a file, or as it is given, in PEM, in base64 or as 32 bytes.
+    """Return a public key in base64. The argument is a file, or the key in PEM, in base64 or as 32 bytes.
 
     >>> public_key(bytes(32)) == public_key("A" * 43 + "=")
     True

@@ -1,8 +1,8 @@
-"""What publishing does, step by step: the same steps for every method, refresh, derivation and Spark.
+"""The steps of a publication: the same for every method, for refresh, derivation and Spark.
 
-Each step finds something of a ``Publication``, from what the steps before have found. Up to ``warn`` all is decided and
-nothing is written but what the methods remember; the former release is dropped when the new rows are there and the
-ledger is charged. Everything happens in one transaction: the table, its catalog rows and its macros, or nothing.
+Each step computes attributes of a ``Publication`` from the results of earlier steps. The steps up to ``warn`` decide
+everything and write only what methods remember. The previous version is dropped after the new rows are written and the
+ledger is charged. One transaction contains everything: the table, its catalog rows and its macros, or nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PublishingStep = Callable[[Publication], None]
 
 
 def claim_name(p: Publication) -> None:
-    """Refuse a name that is taken, or is of other people, and what would not hold for a person."""
+    """Refuse a name that is taken or belongs to another population, and a request that cannot protect a person."""
     cursor = p.workspace.cursor
     population.refuse_other(cursor, p.release, p.request.population)
     known = p.release.lower() in {name.lower() for name in catalog.releases(cursor)}
@@ -50,7 +50,7 @@ def claim_name(p: Publication) -> None:
             f"a release {echoed(p.release)} exists",
             hint="choose another name, or write replace := true",
         )
-    # The catalog has tables that were dropped by hand, too.
+    # The catalog still lists tables that were dropped by hand.
     if not known and versions.existing_kind(cursor, p.workspace.database, p.release) is not None:
         raise ReleaseExists(
             f"{p.release!r} is a table that is no release",
@@ -60,15 +60,15 @@ def claim_name(p: Publication) -> None:
 
 
 def open_source(p: Publication) -> None:
-    """Open the records of the source: all of them, and those that enter."""
+    """Open the source: all its records, and those to publish."""
     p.workspace.stage("reading the source")
     p.whole, p.source = open_records(p.workspace, p.request)
 
 
 def check_columns(p: Publication) -> None:
-    """Refuse names that publishing takes and ids of another type, and read what is said of columns and values."""
+    """Refuse reserved names and ids of another type, and read column descriptions and labels."""
     source = p.source
-    # Before anything is computed; the names that a plan adds are looked at when it is written.
+    # Checked before anything is computed; names that a plan adds are checked when it is written.
     renamed_columns(
         dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     )
@@ -83,13 +83,13 @@ def check_columns(p: Publication) -> None:
 
 
 def mark(p: Publication) -> None:
-    """Mark the records, so that the ledger knows them again."""
+    """Mark the records, so that the ledger recognizes them later."""
     p.workspace.stage("marking records")
     p.marked = mark_records(p.workspace, p.source)
 
 
 def make_plan(p: Publication) -> None:
-    """Let the method decide everything about the rows, and refuse to draw all records of a release once more."""
+    """Let the method plan the rows, and refuse to redraw all records of a release."""
     p.workspace.stage("planning")
     if not p.extends:
         Memory(p.workspace, p.release).forget()
@@ -101,7 +101,7 @@ def make_plan(p: Publication) -> None:
 
 
 def check_values(p: Publication) -> None:
-    """Check what public columns reveal, and whether ids are written in several ways."""
+    """Check what public columns reveal, and whether one id has several spellings."""
     p.workspace.stage("checking the columns")
     p.findings = findings_before_publishing(
         p.workspace,
@@ -114,7 +114,7 @@ def check_values(p: Publication) -> None:
 
 
 def promise(p: Publication) -> None:
-    """State what people are promised, and how many records are not there."""
+    """Compute the guarantees for people, and the statement about records left out."""
     earlier = 0
     if p.extends and not p.remembered:
         extended = catalog.find_release(p.workspace.cursor, p.release)
@@ -135,7 +135,7 @@ def promise(p: Publication) -> None:
 
 
 def warn(p: Publication) -> None:
-    """Collect what the receipt lists: a blocker is here where its columns were named, so it comes first."""
+    """Collect the warnings of the receipt. Blockers come first: the publisher named their columns as public."""
     blockers, others, p.notes = (
         [each.what for each in p.findings if each.severity == severity] for severity in SEVERITIES
     )
@@ -150,7 +150,7 @@ def warn(p: Publication) -> None:
 
 
 def write_rows(p: Publication) -> None:
-    """Write the rows in the order of their own columns, beside those of the version before."""
+    """Write the rows in the order of their own columns, next to the previous version's table."""
     p.workspace.stage("drawing values")
     expected = p.plan.rows_expected or 0
     room = (
@@ -169,9 +169,9 @@ def write_rows(p: Publication) -> None:
 
 
 def complete_plan(p: Publication) -> None:
-    """Count the rows that were written, and decide what follows from them.
+    """Count the written rows, and complete the plan with the counts.
 
-    Raises PublicationFailed if they are not as many as the plan says, or none.
+    Raises PublicationFailed if there are no rows, or another number than planned.
     """
     plan = p.plan
     p.rows_published = count_of(p.workspace.cursor, p.rows)
@@ -198,7 +198,7 @@ def complete_plan(p: Publication) -> None:
 
 
 def replace_former(p: Publication) -> None:
-    """Drop the version before, and give its name to the rows that were written."""
+    """Drop the previous version, and give its name to the new table."""
     known = {name.lower(): name for name in catalog.releases(p.workspace.cursor)}
     if former := known.get(p.release.lower()):
         drop(p.workspace, former)
@@ -206,7 +206,7 @@ def replace_former(p: Publication) -> None:
 
 
 def record(p: Publication) -> None:
-    """Write the catalog rows, and the functions by which the release is counted."""
+    """Write the catalog rows, and the macros that count the release."""
     p.workspace.stage("writing the catalog")
     catalog.write(p.workspace.cursor, catalog_rows(p, _described_types(p.types, p.plan)))
     attributes = catalog.sensitive_attributes(p.workspace.cursor, p.release)
@@ -217,7 +217,7 @@ def record(p: Publication) -> None:
 def declare(
     p: Publication, digest: str | None = None, frame: Mapping[str, Any] | None = None
 ) -> None:
-    """Keep how the release was declared, so that its next version can be published."""
+    """Store the declaration of the release, so that its next version can be published."""
     declared.keep(
         p.workspace,
         p.declared_as,
@@ -269,7 +269,7 @@ STEPS = (*DECIDING, *WRITING)
 
 
 def describe(workspace: Workspace, release: str, kind: str) -> None:
-    """Write what a published table, or a view of it, says of itself, and create what is read beside it."""
+    """Write the comments on a published table or view, and create its tables of estimates."""
     attributes = catalog.sensitive_attributes(workspace.cursor, release)
     for statement in comments.statements(workspace.cursor, release, attributes, kind):
         workspace.cursor.execute(statement)
@@ -277,7 +277,7 @@ def describe(workspace: Workspace, release: str, kind: str) -> None:
 
 
 def drop(workspace: Workspace, release: str) -> None:
-    """Drop the tables of a release and its public rows; the ledger keeps what was published."""
+    """Drop the tables, macros and catalog rows of a release. The ledger keeps its entries."""
     views.drop_sensitive_tables(workspace.cursor, release)
     macros.drop_own(workspace.cursor, release)
     if kind := versions.existing_kind(workspace.cursor, workspace.database, release):
@@ -289,9 +289,9 @@ def drop(workspace: Workspace, release: str) -> None:
 def _narrow(
     workspace: Workspace, table: str, types: Mapping[str, str], columns: Iterable[str]
 ) -> dict[str, str]:
-    """Remove values that do not occur from the ENUM types of columns of a table, and return the types of all.
+    """Remove unused values from the ENUM types of columns, and return the types of all columns.
 
-    The rows stay, and their order. An ENUM within a list or a struct becomes text.
+    Rows keep their order. An ENUM within a list or a struct becomes text.
     """
     found = dict(types)
     for column in columns:
@@ -315,9 +315,9 @@ def _narrow(
 
 
 def _described_types(types: Mapping[str, str], plan: Plan) -> dict[str, str]:
-    """Return types as the catalog says them: attributes have that of the source, and ENUM without its values.
+    """Return the column types for the catalog: attributes have their source type, and ENUM has no value list.
 
-    The number of a block is an INTEGER.
+    Block numbers are INTEGER.
     """
     of_column = {of.column: "INTEGER" if of.blocks else of.type for of in plan.attributes}
     described = {}
@@ -328,7 +328,7 @@ def _described_types(types: Mapping[str, str], plan: Plan) -> dict[str, str]:
 
 
 def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict[str | None, int]]:
-    """Count, by sensitive attribute, the published rows that show each value."""
+    """Return, by sensitive attribute, the number of published rows with each value."""
     return {
         attribute: dict(
             workspace.rows(
@@ -341,7 +341,7 @@ def _histograms(workspace: Workspace, target: str, plan: Plan) -> dict[str, dict
 
 
 def _column_sentences(plan: Plan) -> list[str]:
-    """Return where what records report is found, which is not what is true of them."""
+    """Return the sentence of the receipt that names the noisy columns."""
     columns = list(renamed_columns(plan.columns).values())
     if not columns:
         return []
@@ -350,7 +350,7 @@ def _column_sentences(plan: Plan) -> list[str]:
 
 
 def _suppressed(p: Publication) -> int | None:
-    """Count the records that are not published, unless that must be kept secret."""
+    """Return the number of unpublished records; None if it must stay secret."""
     rows, plan = p.whole.rows, p.plan
     if plan.sample:
         return None
@@ -358,7 +358,7 @@ def _suppressed(p: Publication) -> int | None:
 
 
 def _warn_of_mixture(p: Publication) -> list[str]:
-    """Return where a population is published with and without differential privacy of whole records."""
+    """Return warnings if a population has releases both with and without differential privacy of whole records."""
     (mechanisms,) = p.workspace.rows(
         "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger WHERE population = ?",
         [p.source.population],

@@ -1,7 +1,7 @@
-"""The publisher's macros as SQL: their files, with what comes from the register of methods written in.
+"""Writes the publisher's macros: SQL files whose placeholders are filled from the register of methods.
 
-The parameters of a method are in one place, its record: the parameters of ``priv.publish_<name>`` and the lists of
-``priv.advise`` are written from there. A method that has no file of its own has a macro all the same.
+The parameters of a method are defined once, in its record. They fill the parameters of ``priv.publish_<name>`` and the
+lists of ``priv.advise``. A method without its own SQL file gets a macro, too.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ FRAGMENTS = (
     "perturbed",
     "publish",
 )
-"""What several macros share."""
+"""SQL fragments that several macros share."""
 FIRST = ("source", "release")
-"""What every publication takes without a name."""
+"""The positional arguments of every publication."""
 LAST = tuple(name for name in specs(Request) if name not in FIRST)
-"""What every publication takes, last in its macro."""
+"""The named arguments of every publication, last in its macro."""
 
 
 def publisher_macros() -> Mapping[str, str]:
-    """Return the SQL of every macro by its name, which is the name of its procedure, too."""
+    """Return the SQL of every macro, by the name that it shares with its procedure."""
     return _macros(tuple(METHODS.values()))
 
 
@@ -60,7 +60,7 @@ def _macros(methods: tuple[Method, ...]) -> Mapping[str, str]:
 
 
 def _of_one(method: Method) -> dict[str, str]:
-    """Return what fills the macro that publishes by a method."""
+    """Return the placeholders of the macro that publishes with a method."""
     request = SensitiveRequest if method.sensitive else Request
     known = specs(request) | specs(method.arguments)
     of_request = [name for name in specs(request) if name not in (*FIRST, *LAST)]
@@ -70,14 +70,14 @@ def _of_one(method: Method) -> dict[str, str]:
         "macro": identifier(f"publish_{method.name}"),
         "parameters": _parameters({name: known[name][1] for name in names}),
         "arguments": _arguments(names),
-        # What a table function takes is a constant: DuckDB itself refuses a subquery, which could read the source.
+        # Arguments of a table function are constants: DuckDB itself refuses a subquery, which could read the source.
         "constants": f"FROM repeat({{{_arguments(constants)}}}, 1)" if constants else "",
         "comment": literal(method.comment),
     }
 
 
 def _of_all(methods: Iterable[Method]) -> dict[str, str]:
-    """Return what fills ``priv.advise``, the lists that methods try, each once, and ``priv.ledger``."""
+    """Return the placeholders of ``priv.advise`` (the lists of values that methods try) and ``priv.ledger``."""
     known = list(methods)
     lists = {
         name: default
@@ -102,7 +102,7 @@ def _arguments(names: Iterable[str]) -> str:
 
 
 def _written(value: Any) -> str:
-    """Write a default as SQL; what has none, or stands for nothing, is NULL.
+    """Write a default value as SQL; NULL if it is missing or empty.
 
     >>> _written((0.05, 5)), _written("mixed"), _written(False), _written(())
     ('[0.05, 5]', "'mixed'", 'false', 'NULL')

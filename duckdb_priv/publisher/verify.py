@@ -1,8 +1,8 @@
-"""Checks that a release is what this library wrote for its catalog, and that its publisher signed it.
+"""Verifies that this library would write the same release for its catalog, and that its publisher signed it.
 
-Nothing of the release is run. It is attached for reading in a DuckDB that reaches no other file; its rows and its
-catalog are copied from plain tables into a second database, in which the writers of this library make macros and views
-again; then the definitions of both are compared as texts.
+No code of the release is run. The release is attached read-only in a DuckDB that cannot reach other files. Its rows and
+catalog are copied from plain tables into a second database. There this library creates the macros and views again. Then
+the definitions in both databases are compared as texts.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from duckdb_priv.version import __version__
 
 TEXT = re.compile(r"(E?)'((?:[^']|'')*)'")
 TYPE = re.compile(r"[A-Z][A-Z0-9_ ]*(\(\d+(, ?\d+)?\))?|ENUM\('(?:[^']|'')*'(, '(?:[^']|'')*')*\)")
-"""Types that columns of a folder may be read in: names and numbers, or a list of texts."""
+"""Types that columns of a folder may have: names with numbers, or an ENUM of texts."""
 OBJECT = re.compile("CREATE (SCHEMA|TABLE|VIEW|MACRO) ")
-"""What a release has; nothing of it has an index, a sequence or a type of its own."""
+"""The kinds of objects in a release; it has no index, sequence or named type."""
 MACRO = re.compile("CREATE MACRO ")
 PARTS = {
     "release": "another release",
@@ -53,25 +53,25 @@ PARTS = {
     "objects": "other macros, views or comments",
     "card": "another card",
 }
-"""What is signed, by its name in the signature: what it is of where it differs."""
+"""Digests in the signature, by name: the words for the part that differs."""
 GIVEN, WRITTEN = "given", "written"
-"""The databases: what was given, and what this library writes for its catalog."""
+"""The two databases: the given release, and the one that this library writes for its catalog."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found of a release that is what it says."""
+    """The result of a successful verification."""
 
     release: str
     signed_by: str | None
-    """The public key by which it is signed, in base64; None where that was not checked."""
+    """The public key that signed it, in base64; None if the signature was not checked."""
     checked: tuple[str, ...]
     unchecked: tuple[str, ...]
-    """What could not be checked, and why."""
+    """The checks that were impossible, each with the reason."""
 
     @property
     def sentences(self) -> list[str]:
-        """What was checked in one sentence, and what was not in one each."""
+        """One sentence about all checks that passed, and one for each impossible check."""
         return [
             f"release {self.release} is verified: {'; '.join(self.checked)}",
             *(f"not checked: {each}" for each in self.unchecked),
@@ -79,13 +79,13 @@ class Verified:
 
 
 def verify(path: str | Path, key: str | Path | bytes | None = None) -> Verified:
-    """Check a release file, or a folder of Parquet files, without running anything of it.
+    """Verify a release file, or a folder of Parquet files, without running any of its code.
 
-    With the public ``key`` of its publisher (a file, or what is in it): that its rows, its catalog, its macros and
-    views, and its card are those that were signed. With or without: that every macro and view is what this library
-    writes for its catalog, that it holds no other object, and that its rows agree with its catalog.
+    The public ``key`` of the publisher is a file or its content. With a key, the rows, catalog, macros, views and card
+    must match the signature. With or without a key, every macro and view must equal what this library writes for the
+    catalog. There must be no other object, and the rows must agree with the catalog.
 
-    Raises NotVerified where it is not so, and InvalidReleaseFile where it is no release, or of a newer library.
+    Raises NotVerified if a check fails, and InvalidReleaseFile if it is not a release, or is from a newer library.
 
     >>> verify("nowhere.duckdb")
     Traceback (most recent call last):
@@ -97,7 +97,7 @@ def verify(path: str | Path, key: str | Path | bytes | None = None) -> Verified:
     place, name = Path(path), echoed(str(path))
     wanted = None if key is None else public_key(key)
     if not place.is_dir():
-        # In a sentence of its own: what is no whole release of this library's time.
+        # Raises an error with a clear message for a damaged file, or one from a newer library.
         open_release(place).close()
     try:
         with _opened(place) as (connection, folder):
@@ -118,7 +118,7 @@ def _not(name: str, why: str, hint: str | None = None) -> NotVerified:
 
 @contextmanager
 def _opened(place: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
-    """Open a DuckDB that reads the given release, writes to a temporary folder, and reaches nothing else."""
+    """Open a DuckDB that can read the given release, write to a temporary folder, and reach nothing else."""
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",
@@ -137,7 +137,7 @@ def _opened(place: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
 
 
 def _writers() -> Iterator[None]:
-    """Let macros be written as DuckDB 1 and as DuckDB 2 are given them, the usual way first."""
+    """Yield once for each macro dialect, DuckDB 1 and DuckDB 2, the usual one first."""
     usual = ENUM_IS_READ.get()
     for reads in (usual, not usual):
         token = ENUM_IS_READ.set(reads)
@@ -148,7 +148,7 @@ def _writers() -> Iterator[None]:
 
 
 class _Subject:
-    """A release that is verified."""
+    """A release under verification."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, folder: Path, place: Path, name: str
@@ -160,10 +160,10 @@ class _Subject:
         self.writings = 0
 
     database: str
-    """The database whose contents are those of the release."""
+    """The database with the contents of the release."""
 
     def verified(self, wanted: str | None) -> Verified:
-        """Check everything."""
+        """Return the result after all checks passed."""
         release, signature, same = self.compared(wanted)
         version = self._version()
         checked = ["its rows agree with its catalog"]
@@ -192,14 +192,14 @@ class _Subject:
         return Verified(release, signed_by, tuple(checked), tuple(unchecked))
 
     def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
-        """Return the release and its signature, which was checked, and whether all is as this library writes it."""
+        """Return the release, its checked signature, and whether all objects equal those that this library writes."""
         raise NotImplementedError
 
     def _rewritten(self) -> None:
-        """Make a second database with the catalog of the release; it is then in use."""
+        """Create and use a second database, with the catalog of the release."""
         self.connection.execute(f"USE memory; DETACH DATABASE IF EXISTS {WRITTEN}")
         self.writings += 1
-        # Nobody needs it after a crash.
+        # A crash makes this database useless, so it needs no write-ahead log.
         self._attach(", RECOVERY_MODE no_wal_writes")
         self.connection.execute(f"USE {WRITTEN}; BEGIN TRANSACTION; CREATE SCHEMA priv")
         for table in catalog.PUBLIC:
@@ -213,7 +213,7 @@ class _Subject:
         )
 
     def _stored(self) -> None:
-        """Read the second database as it is stored: definitions are then as those that were stored before."""
+        """Store and reopen the second database, so that its definitions have the stored form, too."""
         self.connection.execute(f"COMMIT; CHECKPOINT {WRITTEN}; USE memory; DETACH {WRITTEN}")
         self._attach(", READ_ONLY")
 
@@ -221,7 +221,7 @@ class _Subject:
         raise NotImplementedError
 
     def _release(self) -> str:
-        """Name the one release."""
+        """Return the name of the only release."""
         names = self.connection.execute("SELECT release FROM priv.release").fetchall()
         if len(names) != 1:
             raise _not(self.name, f"its catalog is of {len(names)} releases, not of one")
@@ -246,7 +246,7 @@ class _Subject:
         signature: Signature | None,
         wanted: str | None,
     ) -> None:
-        """Require that the signature is of what the release holds, and by the key that is wanted, if one is."""
+        """Require that the signature matches the contents of the release and, if given, the ``wanted`` key."""
         if signature is None:
             if wanted is not None:
                 raise _not(self.name, "it is not signed")
@@ -269,7 +269,7 @@ class _Subject:
             )
 
     def _agree(self, release: str) -> None:
-        """Check that the rows agree with the catalog, of the second database."""
+        """Check that the rows agree with the catalog in the second database."""
         connection, table = self.connection, f"{WRITTEN}.main.{identifier(release)}"
         rows = count_of(connection, table)
         ((stated,),) = connection.execute("SELECT rows_published FROM priv.release").fetchall()
@@ -322,7 +322,7 @@ class _File(_Subject):
     database = GIVEN
 
     def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
-        """Compare the definitions and comments of the file with those that are written for its catalog."""
+        """Compare the definitions and comments of the file with those that this library writes for its catalog."""
         tables = self.connection.execute(
             "SELECT schema_name, table_name, sql FROM system.main.duckdb_tables() WHERE database_name = ?",
             [GIVEN],
@@ -360,13 +360,13 @@ class _File(_Subject):
             same = comments(self.connection, WRITTEN) == comments_before
             if same and written == found:
                 return release, signature, True
-            # Writers differ in macros only.
+            # The dialects differ in macros only.
             if not same or not all(map(MACRO.match, {*written} ^ {*found})):
                 break
         return release, signature, False
 
     def _texts(self, sql: str, number: int) -> list[str]:
-        """Return the first texts of a view; that there is nothing else in it shows when it is compared."""
+        """Return the first texts of a view. The comparison of definitions finds any other content."""
         found = [text.replace("''", "'") for _, text in TEXT.findall(sql)[:number]]
         if len(found) < number:
             raise _not(self.name, "its card or its signature is missing or damaged")
@@ -392,7 +392,7 @@ class _Folder(_Subject):
     database = WRITTEN
 
     def compared(self, wanted: str | None) -> tuple[str, Signature | None, bool]:
-        """Compare the script of the folder with that which is written for its catalog."""
+        """Compare the script of the folder with the one that this library writes for its catalog."""
         files = {
             each.relative_to(self.place).as_posix()
             for each in self.place.rglob("*")
@@ -426,7 +426,7 @@ class _Folder(_Subject):
         raise _not(self.name, f"{SCRIPT} is not what this library writes for its catalog")
 
     def _read_rows(self, release: str, script: str) -> None:
-        """Read the rows in the types that the catalog says; which values a public ENUM has, the script alone says."""
+        """Read the rows with the types of the catalog. Only the script has the values of a public ENUM."""
         rows = f"read_parquet({literal(str(self.place.resolve() / DATA))})"
         stated = dict(
             self.connection.execute("SELECT column_name, type FROM priv.attribute").fetchall()
@@ -448,7 +448,7 @@ class _Folder(_Subject):
         )
 
     def _texts(self, script: str, view: str, number: int) -> list[str]:
-        """Return the texts of a view in the script; that there is nothing else shows when it is compared."""
+        """Return the texts of a view in the script. The comparison of scripts finds any other content."""
         _, found, after = script.partition(f"CREATE VIEW {view} AS FROM (VALUES (")
         texts = [
             re.sub(r"\\([r\\])", lambda at: {"r": "\r", "\\": "\\"}[at[1]], text)

@@ -1,8 +1,9 @@
-"""The version before: what the next one keeps of it, how far its source has moved since, and what both tables share.
+"""Compares a version with the previous one: what it keeps, how many records changed, and which rows both share.
 
-What is published of both is a function of the two published tables, so that it tells nobody anything who has them, but
-for how many rows moved at most, which is rounded up. With keyed noise the same record shows the same value, so releases
-cannot be averaged. The guarantees state the price: a record that shows another value has changed, with certainty.
+The published comparison is a function of the two published tables, so it reveals nothing new to someone who has both.
+The only exception is the largest number of rows that moved, which is rounded up. With keyed noise the same record shows
+the same value, so averaging releases does not help. The guarantees state the price: a record that shows another value
+has changed, with certainty.
 """
 
 from __future__ import annotations
@@ -27,36 +28,36 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import types_of
 
 FOLLOWED = 400
-"""So many earlier versions are listed, with how far the last one is from each: a year of days."""
+"""The most earlier versions that are listed, each with its distance to the last one: a year of daily versions."""
 FALSE_ALARM = 1e-9
-"""Chance that more records moved than is published as at most, where a sample of them was looked at."""
+"""Probability that more records moved than the published bound, if the bound comes from a sample."""
 ROUNDED = 100
-"""To so many the rows that moved are rounded up where it is published how many they are."""
+"""The published number of rows that moved is rounded up to a multiple of this."""
 
 
 @dataclass(frozen=True)
 class Moved:
-    """How many records came, left, and changed since a version was published."""
+    """How many records arrived, left and changed since a version was published."""
 
     arrived: int
     gone: int
     changed: int
-    """Those of which a sensitive value is another one."""
+    """Records with another sensitive value."""
     level: int = 0
-    """One of 2 ** level records was looked at, and the others are estimated from them."""
+    """One of 2 ** level records was sampled, and the counts are estimates from the sample."""
     placed: int | None = None
-    """Those of the others that have another value in a public column, where that is known."""
+    """Other records, with another public value; None if unknown."""
 
     @property
     def exact(self) -> bool:
-        """Whether every record has a fingerprint."""
+        """Whether all records were compared, not a sample."""
         return self.level == 0
 
     def rows(self, *, placed: bool = False) -> int | None:
-        """Count the rows of both versions that are of records that moved, at most, rounded up.
+        """Return an upper bound on the rows of both versions whose records moved, rounded up.
 
-        Of a sample at most means but for a probability of ``FALSE_ALARM``. With ``placed``, who has other public values
-        has moved, too; None where that is not known.
+        For a sample, the bound fails with probability ``FALSE_ALARM``. With ``placed``, a record with other public
+        values counts as moved; the result is None if their number is unknown.
         """
         redrawn = (self.changed + (self.placed or 0)) if placed else self.changed
         if placed and self.placed is None:
@@ -70,26 +71,26 @@ class Moved:
 
 @dataclass
 class Succession:
-    """The version that is followed, and what is learned while the next one is published."""
+    """The previous version, and what is found about it while the next one is published."""
 
     release: str
     method: Method
     last: Last
-    """How it was published."""
+    """Its publication in the ledger."""
     remembered: bool = False
-    """Whether it is known what each of its records showed."""
+    """Whether the published value of each of its records is known."""
     moved: Moved | None = field(default=None)
     waiting: int = 0
-    """Records that are not published yet, where new ones wait for others to be grouped with."""
+    """The number of new records that wait for a complete group."""
 
     @property
     def rows_moved(self) -> int | None:
-        """Count the rows whose noise differs between the versions, rounded up: the exact number is not published."""
+        """Return the number of rows whose noise differs between the versions, rounded up to hide the exact number."""
         return self._rows(placed=False)
 
     @property
     def rows_placed(self) -> int | None:
-        """Count those, and the rows of records whose public values are others."""
+        """Return the same number, counting rows of records with other public values, too."""
         return self._rows(placed=True)
 
     def _rows(self, *, placed: bool) -> int | None:
@@ -98,9 +99,9 @@ class Succession:
         return self.moved.rows(placed=placed)
 
     def check(self, workspace: Workspace, plan: Plan, marked: Marked | None) -> None:
-        """Count what moved; refuse to draw all records once more.
+        """Count the records that moved, and refuse to redraw all records.
 
-        Raises GuaranteeViolated where the noise is not that of the version before.
+        Raises GuaranteeViolated if the noise differs from that of the previous version.
         """
         if self.remembered:
             self.waiting = plan.left_out or 0
@@ -118,7 +119,7 @@ class Succession:
 
 
 def succeed(workspace: Workspace, release: str) -> Succession:
-    """Find what the next version of a release follows.
+    """Return the previous version that the next version of a release follows.
 
     Raises GuaranteeViolated if its noise was fresh: every version would be a second look at all records.
     """
@@ -141,7 +142,7 @@ def succeed(workspace: Workspace, release: str) -> Succession:
 
 
 def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | None:
-    """Count how far a source has moved from a version; None where ids do not tell."""
+    """Return how many records changed since a version; None without comparable ids."""
     if marked is None or last.level is None:
         return None
     level = max(marked.level, last.level)
@@ -156,7 +157,7 @@ def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | No
 
 
 def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
-    """Return what has a name, TABLE or VIEW: the publisher may have dropped a release by hand."""
+    """Return TABLE or VIEW; None if nothing has this name, for example a release dropped by hand."""
     found = cursor.execute(
         "SELECT 'TABLE' FROM duckdb_tables()"
         " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"
@@ -170,7 +171,7 @@ def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -
 def version_of(
     workspace: Workspace, release: str, table: str, plan: Plan, follows: Succession | None
 ) -> Version:
-    """Number a version whose rows are in a table, and count what it shares with the one before, which is there."""
+    """Return the version of the rows in ``table``: its number, and the rows shared with the previous version."""
     ((earlier,),) = workspace.rows(
         "SELECT count(DISTINCT published_at) FROM priv.ledger WHERE lower(release) = lower(?)",
         [release],
@@ -200,7 +201,7 @@ def version_of(
 
 
 def _shared(workspace: Workspace, release: str, table: str) -> int | None:
-    """Count the rows that are in both versions; None where they have other columns, or one is not there any more."""
+    """Return the number of rows in both versions; None if their columns differ, or one version is gone."""
     before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
     kind = existing_kind(workspace.cursor, workspace.database, release)
     if kind is None or (kind == "VIEW" and not _is_there(workspace, before)):
@@ -218,8 +219,8 @@ def _shared(workspace: Workspace, release: str, table: str) -> int | None:
 
 
 def _is_there(workspace: Workspace, view: str) -> bool:
-    """Return whether the files of a view are where they were."""
-    # On a cursor of its own: an error would abort the transaction.
+    """Return whether the files of a view can still be read."""
+    # Use another cursor: an error would abort the transaction.
     with workspace.another_cursor() as cursor:
         try:
             types_of(cursor, view)
@@ -229,7 +230,7 @@ def _is_there(workspace: Workspace, view: str) -> bool:
 
 
 def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> EarlierVersion:
-    """Add how far the last version is from an earlier one: who moved twice counts twice."""
+    """Add the latest changes to the distance of an earlier version; a record that moved twice counts twice."""
     both = placed is not None and earlier.rows_placed is not None
     return EarlierVersion(
         earlier.published_at,
@@ -239,7 +240,7 @@ def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> Earlie
 
 
 def with_comparison(method: Method, plan: Plan) -> Plan:
-    """Add to the first promise about each attribute with keyed noise what comparing releases reveals about it."""
+    """Add to the first guarantee of each attribute with keyed noise what a comparison of versions reveals."""
     if method.groups or method.afresh or method.baseline:
         return plan
     sentences = {

@@ -1,4 +1,4 @@
-"""Records and people that are withdrawn enter nothing further; what was handed out stays in the ledger."""
+"""Withdraws records and people from later publications; the ledger keeps earlier ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from duckdb_priv.sqltext.templates import place
 
 @dataclass(frozen=True, kw_only=True)
 class WithdrawArguments(Arguments):
-    """Who, and from what."""
+    """The id to withdraw, and the population."""
 
     of: Any = argument(ANYTHING, "the id of a record, or of a person", "7")
     population: str = population_argument()
@@ -38,7 +38,7 @@ class WithdrawArguments(Arguments):
 
 
 def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Withdraw a record or a person from all that is published further, and say which releases have it."""
+    """Withdraw a record or a person from later publications, and return the releases that contain it."""
     (arguments,) = read(given, WithdrawArguments, of="withdraw")
     population = find_population(workspace.cursor, arguments.population)
     named = withdrawn.ids_of(workspace.cursor, population)
@@ -78,7 +78,7 @@ def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
 
 
 def _mark(workspace: Workspace, ids: IdColumns, values: Sequence[Any]) -> int | None:
-    """Return the mark of an id; None where it cannot be one."""
+    """Return the mark of an id; None if the values cannot be such an id."""
     columns = ", ".join(
         f"TRY_CAST(? AS {kind}) AS {identifier(name)}"
         for name, kind in zip(ids.columns, ids.types, strict=True)
@@ -93,7 +93,7 @@ def _mark(workspace: Workspace, ids: IdColumns, values: Sequence[Any]) -> int | 
 
 
 def _mark_sql(ids: IdColumns, stream: str) -> str:
-    """Write the mark of the id, or of the person, of a record ``s``; what is missing is read as anything."""
+    """Write the SQL for the mark of a record ``s``, by record id or person; a missing id gets an arbitrary mark."""
     types = dict(zip(ids.columns, ids.types, strict=True))
     if ids.kind == "person":
         return mark_of_text(person_text(ids.columns, types), stream)
@@ -101,9 +101,9 @@ def _mark_sql(ids: IdColumns, stream: str) -> str:
 
 
 def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
-    """Leave out what was withdrawn from the population of a source.
+    """Return a source without the records withdrawn from its population.
 
-    Raises InvalidSource if it is unknown which records those are.
+    Raises InvalidSource if the withdrawn records cannot be identified.
     """
     found = withdrawn.withdrawn_ids(workspace.cursor, source.population)
     if not found:
@@ -134,7 +134,7 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
 
 
 def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
-    """Return the columns in which a source shows the ids by which something was withdrawn; raises InvalidSource."""
+    """Return the source columns with the ids of earlier withdrawals; raises InvalidSource if there are none."""
     if ids.kind == "person":
         if source.person:
             return source.person
@@ -156,7 +156,7 @@ def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
 
 
 def _releases(workspace: Workspace, population: str) -> list[Declared]:
-    """List the releases that are there and are of a population."""
+    """List the existing releases of a population."""
     of = withdrawn.releases_of(workspace.cursor, population)
     return [each for each in all_declared(workspace.cursor) if each.release in of]
 

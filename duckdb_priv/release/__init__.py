@@ -1,1 +1,1 @@
-"""What a release is: its model, its arguments, its rows in the catalog, and opening its file."""
+"""Releases: their model, arguments and catalog rows, and the opening of release files."""

@@ -1,8 +1,8 @@
-"""The arguments of a call, read once at the door into a frozen object.
+"""Reads the arguments of a call once, into a frozen object.
 
-What a call takes is a frozen dataclass whose fields say how each argument is read, what it means and what it looks
-like. One message lists everything that is missing, misspelt or of the wrong type, so that nobody has to
-call five times to learn five things. Whether the numbers make sense is for the mathematics to say.
+The arguments of a call are a frozen dataclass. Each field states how its argument is read, what it means, and an
+example. One error lists everything that is missing, misspelt or of the wrong type, so one call shows all mistakes. The
+mechanisms check the ranges of numbers.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 
 @dataclass(frozen=True)
 class ArgumentKind:
-    """How a value is read: what it must be, in words, and what turns it into that; None where it is none."""
+    """How a value is read: its type in words, and a function that converts it, or returns None if it cannot."""
 
     words: str
     read: Callable[[Any], Any]
@@ -42,32 +42,32 @@ class ArgumentKind:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is known of one argument."""
+    """The description of one argument."""
 
     kind: ArgumentKind
     meaning: str
     example: str
     missing: str | None
-    """What to say where it is not given; None for the usual words."""
+    """The message if it is missing; None for the default message."""
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Sets of arguments of which exactly one is given, all of it; an empty set is given by giving none."""
+    """Sets of arguments, of which exactly one must be given completely. The empty set means none of them."""
 
     question: str
-    """What to say where none is given, or several are."""
+    """The message if no set is given, or several are."""
     sets: tuple[tuple[str, ...], ...]
 
 
 class Arguments:
-    """What a call takes; a subclass is a frozen dataclass whose fields are made by ``argument``."""
+    """The arguments of a call; a subclass is a frozen dataclass whose fields are made by ``argument``."""
 
     alternatives: ClassVar[tuple[Alternatives, ...]] = ()
 
     @property
     def extends(self) -> bool:
-        """Whether what is published joins a release that is there already."""
+        """Whether the publication adds rows to an existing release."""
         return False
 
 
@@ -79,7 +79,7 @@ def argument(
     default: Any = MISSING,
     missing: str | None = None,
 ) -> Any:
-    """Describe a field of ``Arguments``. Without a default it must be given; with the default None it may be."""
+    """Return a field of ``Arguments``. Without a default the argument is required; None makes it optional."""
     return field(default=default, metadata={"argument": Spec(kind, meaning, example, missing)})
 
 
@@ -107,7 +107,7 @@ def _wholes(value: Any) -> tuple[int, ...] | None:
 
 
 def whole(least: int) -> ArgumentKind:
-    """Read an integer of at least so much; 5.0 is one."""
+    """Return the kind of integers of at least ``least``; 5.0 counts as an integer."""
 
     def read(value: Any) -> int | None:
         number = _number(value)
@@ -117,7 +117,7 @@ def whole(least: int) -> ArgumentKind:
 
 
 def choice(*options: str) -> ArgumentKind:
-    """Read one of a few words."""
+    """Return the kind that accepts one of these words."""
     *others, last = map(repr, options)
     return ArgumentKind(
         f"{', '.join(others)} or {last}", lambda value: value if value in options else None
@@ -125,7 +125,7 @@ def choice(*options: str) -> ArgumentKind:
 
 
 def several(*options: str) -> ArgumentKind:
-    """Read one of a few words, or a list of them."""
+    """Return the kind that accepts one of these words, or a list of them."""
 
     def read(value: Any) -> tuple[str, ...] | None:
         words = _texts(value)
@@ -135,7 +135,7 @@ def several(*options: str) -> ArgumentKind:
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:
-    """Read a name or a list of names."""
+    """Return a name or a list of names as a tuple; None for anything else."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple):
         return None
@@ -147,7 +147,7 @@ def _name(value: Any) -> str | None:
 
 
 def _values(value: Any) -> Any:
-    """Read the values of one domain, or of several by column."""
+    """Return the values of one domain, or of several by column; None for anything else."""
     lists = value.values() if isinstance(value, Mapping) else [value]
     return value if all(isinstance(each, list | tuple) for each in lists) else None
 
@@ -165,7 +165,7 @@ NAME = ArgumentKind("a name", _name)
 UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
 )
-"""Characters that a terminal obeys, that nobody sees, or that turn the direction of the text beside them."""
+"""Control characters, invisible characters, and characters that change the direction of text."""
 TEXT = ArgumentKind("a text", _text)
 TABLE = ArgumentKind("the name of a table", _name)
 FLAG = ArgumentKind("true or false", lambda value: value if isinstance(value, bool) else None)
@@ -187,15 +187,15 @@ TABLES = ArgumentKind(
 
 
 def specs(kind: type[Arguments]) -> dict[str, tuple[Spec, Any]]:
-    """List the arguments of a call by name, in order: what is known of each, and its default or MISSING."""
+    """Return the arguments of a call by name, in order: the description of each, and its default or MISSING."""
     return {each.name: (each.metadata["argument"], each.default) for each in fields(kind)}  # type: ignore[arg-type]
 
 
 def read(given: Mapping[str, Any], *kinds: type[Arguments], of: str = "the call") -> Any:
-    """Read what a call is given into one object of each kind.
+    """Return one object of each kind, read from the given arguments.
 
-    Raises InvalidParameter that tells everything that is missing, misspelt or of the wrong type; ``of`` is
-    the name of what is called.
+    Raises InvalidParameter, which lists everything that is missing, misspelt or of the wrong type. ``of`` is the name
+    of the call.
     """
     known = {name: spec for kind in kinds for name, spec in specs(kind).items()}
     alternatives = [each for kind in kinds for each in kind.alternatives]
@@ -224,7 +224,7 @@ Problem = InvalidParameter | UnknownName
 def _wrong(
     given: Mapping[str, Any], known: Mapping[str, tuple[Spec, Any]], values: dict[str, Any]
 ) -> Iterator[Problem]:
-    """Read every argument into ``values``, and say what is missing or of the wrong type."""
+    """Read every argument into ``values``, and yield those that are missing or of the wrong type."""
     for name, (spec, default) in known.items():
         value = given.get(name, None if default is MISSING else default)
         if value is None and default in (None, ()):
@@ -245,7 +245,7 @@ def _wrong(
 def _undecided(
     choices: Alternatives, given: Mapping[str, Any], known: Mapping[str, tuple[Spec, Any]]
 ) -> Iterator[Problem]:
-    """Return where none of the alternatives is given, several are, or one in part."""
+    """Yield a problem if no alternative is given, several are, or one only in part."""
     begun = [names for names in choices.sets if any(given.get(name) is not None for name in names)]
     if len(begun) == 1:
         for name in begun[0]:
@@ -271,9 +271,9 @@ def _meant(name: str, spec: Spec) -> str:
 
 
 def nested(given: Mapping[str, Any], names: Sequence[str], kind: str) -> dict[str, Any]:
-    """Return the entries of a struct by the names that it must be about, spelled as those are.
+    """Return the entries of a struct by ``names``, in the spelling of ``names``.
 
-    Raises UnknownName for an entry that is about none of them.
+    Raises UnknownName for any other entry.
 
     >>> nested({"AGE": 2}, ["age", "sex"], "column")
     {'age': 2}

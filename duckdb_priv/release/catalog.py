@@ -1,4 +1,4 @@
-"""Reads and writes the rows of the catalog, and brings its tables up to date."""
+"""Reads and writes the rows of the catalog, and migrates its tables."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from duckdb_priv.sqltext.templates import body, fill, read
 from duckdb_priv.version import __version__
 
 PUBLIC = ("release", "attribute", "coefficient", "guarantee")
-"""The tables that travel with a release, each keyed by its column ``release``."""
+"""The catalog tables that are exported with a release, each keyed by its column ``release``."""
 
 MACROS = "macros "
-"""Begins the name of the row of priv.migration that says which macros the database has."""
+"""Prefix of the name of the row in priv.migration that identifies the macros of the database."""
 
 FIRST = (
     "CREATE SCHEMA IF NOT EXISTS priv",
     "CREATE TABLE priv.migration (name VARCHAR PRIMARY KEY, applied_at TIMESTAMP NOT NULL)",
     "COMMENT ON TABLE priv.migration IS 'The changes that brought this catalog up to date.'",
 )
-"""What is below the tables of the catalog."""
+"""The statements that run before all migrations."""
 
 Connection = duckdb.DuckDBPyConnection
 
 
 def now() -> dt.datetime:
-    """Return the time in UTC, without a zone: TIMESTAMPTZ would need an extension to be shown."""
+    """Return the time in UTC, without a zone: DuckDB needs an extension to print a TIMESTAMPTZ."""
     return dt.datetime.now(dt.UTC).replace(tzinfo=None)
 
 
 def migrate(connection: Connection, database: str) -> None:
-    """Bring the schema priv of a database up to date; each migration and its record are one transaction.
+    """Migrate the schema priv of a database. One transaction contains each migration and its record.
 
-    Raises NotInstalled where the schema holds something else, or is of a newer library.
+    Raises NotInstalled if the schema holds other objects, or is from a newer library.
     """
     present = _tables(connection, database)
     if not present:
@@ -85,7 +85,7 @@ def migrate(connection: Connection, database: str) -> None:
 
 
 def _apply(connection: Connection, name: str, first: Iterable[str]) -> None:
-    """Apply a migration and record it, or do nothing of both."""
+    """Apply a migration and record it, or do neither."""
     connection.execute("BEGIN TRANSACTION")
     try:
         for statement in (*first, fill(body(read("migrations", name)), table_definitions())):
@@ -98,12 +98,12 @@ def _apply(connection: Connection, name: str, first: Iterable[str]) -> None:
 
 
 def _refuse_others(connection: Connection, database: str) -> None:
-    """Refuse a schema without tables that holds what is not ours."""
+    """Refuse a schema with objects but without the tables of this library."""
     found = connection.execute(
         "SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND schema_name = 'priv'",
         [database],
     )
-    # DuckDB lists all functions that there are to find some, which takes its time.
+    # To find some functions, DuckDB lists all of them, which is slow.
     if not found.fetchall():
         return
     others = connection.execute(
@@ -118,7 +118,7 @@ def _refuse_others(connection: Connection, database: str) -> None:
 
 
 def record_macros(connection: Connection, mark: str) -> None:
-    """Write which macros the database has; unlike other migrations, they are applied again whenever they change."""
+    """Record the macros of the database. Unlike other migrations, they are applied again when they change."""
     connection.execute(
         "DELETE FROM priv.migration WHERE starts_with(name, ?) AND name <> ?", [MACROS, mark]
     )
@@ -149,7 +149,7 @@ def releases(connection: Connection) -> list[str]:
 
 
 def find_release(connection: Connection, name: str) -> str:
-    """Return the name of a release as it was published, upper and lower case being the same."""
+    """Return the published spelling of a release's name, ignoring case; raises UnknownRelease."""
     known = releases(connection)
     for release in known:
         if release.lower() == str(name).lower():
@@ -158,7 +158,7 @@ def find_release(connection: Connection, name: str) -> str:
 
 
 def version(connection: Connection, release: str) -> int:
-    """Return which version of a release is in the database."""
+    """Return the version number of a release in the database."""
     ((number,),) = connection.execute(
         "SELECT version FROM priv.release WHERE release = ?", [release]
     ).fetchall()
@@ -166,12 +166,12 @@ def version(connection: Connection, release: str) -> int:
 
 
 Labels = Mapping[str, Sequence[tuple[str | None, str]]]
-"""By attribute: the values that are explained, as text, each with its label."""
+"""By attribute: the values with labels, as text, each with its label."""
 
 
 @dataclass(frozen=True)
 class PublishedColumn:
-    """A column of a published table, and the attribute that it shows."""
+    """A column of a published table, and its attribute."""
 
     release: str
     attribute: str
@@ -181,15 +181,15 @@ class PublishedColumn:
     domain_size: int | None
     form: str | None
     blocks: Mapping[str, Any] | None
-    """The blocks that records report, as the catalog describes them, where they report blocks."""
+    """The catalog's description of the blocks; None if the column does not show blocks."""
     description: str | None
-    """What the comment on the column of the source says."""
+    """The comment on the column of the source."""
     labels: Sequence[tuple[str | None, str]]
-    """What its codes mean: values as text, each with its label."""
+    """The labels of its codes: values as text, each with its label."""
 
 
 def published_columns(connection: Connection, release: str | None = None) -> list[PublishedColumn]:
-    """List the columns of one release or of all, by the names of their attributes."""
+    """List the published columns of one release or of all, with their attributes."""
     names, found = _read(connection, "FROM priv.attribute", release, "release", "attribute")
     rows = [dict(zip(names, row, strict=True)) for row in found]
     return [
@@ -212,8 +212,8 @@ def published_columns(connection: Connection, release: str | None = None) -> lis
 def _read(
     connection: Connection, select: str, release: str | None, *order: str
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Read rows, of one release or of all, and the names of their columns."""
-    # Short, and put in order here: to plan it takes longer than to read.
+    """Return column names and rows, of one release or of all."""
+    # The query is short and Python sorts the rows: planning takes longer than reading.
     found = (
         connection.execute(select)
         if release is None
@@ -225,7 +225,7 @@ def _read(
 
 
 def spent(connection: Connection, release: str) -> float | None:
-    """Add up the epsilon that all versions of a release have cost: None where its method has none."""
+    """Return the total epsilon of all versions of a release; None if its method has no epsilon."""
     ((total,),) = connection.execute(
         "SELECT CASE WHEN bool_and(epsilon IS NOT NULL) THEN sum(CASE WHEN adds THEN epsilon ELSE 0 END) END"
         " FROM priv.ledger WHERE lower(release) = lower(?)",
@@ -237,7 +237,7 @@ def spent(connection: Connection, release: str) -> float | None:
 def sensitive_attributes(
     connection: Connection, release: str | None = None
 ) -> list[SensitiveAttribute]:
-    """Read what reconstruction needs to know, of one release or of all."""
+    """Return the sensitive attributes of one release or of all, with the numbers for reconstruction."""
     columns = {(of.release, of.attribute): of for of in published_columns(connection, release)}
     namesakes = {of.release for of in columns.values() if of.name.lower() == of.release.lower()}
     _, released = _read(
@@ -279,9 +279,9 @@ def sensitive_attributes(
 
 
 def stated_constants(parameters: str) -> dict[str, float]:
-    """Read the numbers among the parameters of a release.
+    """Return the numbers among the parameters of a release.
 
-    ``together`` says how many rows keep the frequencies of what they stand for among them: a whole sample, unless said.
+    ``together`` is the number of rows sampled together that keep the frequencies; by default a whole sample.
     """
     found = {
         name: float(value)
@@ -292,7 +292,7 @@ def stated_constants(parameters: str) -> dict[str, float]:
 
 
 def stated_blocks(stated: Mapping[str, Any] | None) -> Blocks | None:
-    """Read the blocks that records report from the catalog's description of them."""
+    """Return the blocks of a column from the catalog's description; None without blocks."""
     if stated is None:
         return None
     return Blocks(stated["number"], stated["stride"], tuple(stated["first"]))
@@ -301,7 +301,7 @@ def stated_blocks(stated: Mapping[str, Any] | None) -> Blocks | None:
 def _among(
     attribute: SensitiveAttribute, attributes: Iterable[SensitiveAttribute]
 ) -> SensitiveAttribute:
-    """Add what the others of its release decide: how many classes of equal values there can be, and equal types."""
+    """Return an attribute with its twin columns and the bound on classes of equal values in its release."""
     every = [each for each in attributes if each.release == attribute.release]
     twins = [
         each.column
@@ -314,21 +314,21 @@ def _among(
 
 @dataclass(frozen=True)
 class LastPublication:
-    """What the ledger knows of the latest publication of a release."""
+    """The latest publication of a release in the ledger."""
 
     source: str
     attributes: tuple[str, ...]
     record_id: tuple[str, ...]
     fresh: bool
     parameters: Mapping[str, Any]
-    """Those of the release, with what only the publisher knows."""
+    """The parameters of the release, including those that only the publisher may see."""
     person: tuple[str, ...]
     max_rows: int | None
     population: str
 
 
 def last_publication(connection: Connection, release: str) -> LastPublication:
-    """Read from the ledger how a release was published last."""
+    """Return the latest publication of a release from the ledger."""
     source, attributes, record_id, fresh, parameters, person, max_rows, population = (
         connection.execute(
             "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
@@ -352,32 +352,32 @@ def last_publication(connection: Connection, release: str) -> LastPublication:
 
 @dataclass(frozen=True)
 class EarlierVersion:
-    """A version that is followed by another one, and how many rows of both are of records that moved, at most."""
+    """An earlier version, and the most rows whose records moved between it and the current version."""
 
     published_at: dt.datetime
     rows_moved: int
     rows_placed: int | None
-    """Those of records that have other public values included; None where it is not known."""
+    """The same including records with other public values; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """Which version of a release it is, and what someone with the one before counts in both."""
+    """The number of a version, and the rows that it shares with the previous one."""
 
     number: int = 1
     previous_at: dt.datetime | None = None
-    """When the version before was published; None where there is none, or it is not known."""
+    """When the previous version was published; None if there is none, or the time is unknown."""
     previous_rows: int | None = None
     rows_kept: int | None = None
-    """Published rows that are in both, equal in every column; None if columns or parameters differ."""
+    """Published rows that are equal in both versions; None if columns or parameters differ."""
     rows_moved: int | None = None
-    """Rows of both whose noise is not the same in both, at most; None where it is not known."""
+    """The most rows whose noise differs between the versions; None if unknown."""
     earlier: Sequence[EarlierVersion] = ()
-    """The versions that it follows, the last one first."""
+    """The earlier versions, the latest first."""
 
 
 def write(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> None:
-    """Write rows by the tables of the catalog, each a tuple or an Arrow table of several."""
+    """Write rows into catalog tables; each item is a tuple (one row) or an Arrow table of rows."""
     for table, found in rows.items():
         name = f"priv.{identifier(table)}"
         listed = [row for row in found if isinstance(row, tuple)]
@@ -394,6 +394,6 @@ def write(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> None:
 
 
 def forget(connection: Connection, release: str) -> None:
-    """Delete the rows of a release; the ledger keeps what was published."""
+    """Delete the catalog rows of a release; the ledger keeps its entries."""
     for table in (*PUBLIC, "warning"):
         connection.execute(f"DELETE FROM priv.{identifier(table)} WHERE release = ?", [release])

@@ -1,6 +1,6 @@
-"""What a release holds, as digests that a copy in another format or by another DuckDB leaves as they are.
+"""Digests of the contents of a release, which do not depend on the file format or the DuckDB version.
 
-Nothing of what is looked at is run: rows are read from plain tables, and macros and views as texts.
+No code of the release is run: rows are read from plain tables, and macros and views as texts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from duckdb_priv.sqltext.reading import types_of
 
 BATCH_ROWS = 100_000
 AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|BOOLEAN|FLOAT|DOUBLE|DATE|VARCHAR")
-"""Types whose values Arrow holds in one way; values of others are read as their texts."""
+"""Types with one Arrow representation; values of other types are read as text."""
 MICROSECONDS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
-"""Times whose texts depend on a zone or a format: read as numbers."""
+"""Types whose text depends on a time zone or a format; their values are read as numbers."""
 COMMENTS = {
     "schema": "SELECT schema_name, '', comment FROM system.main.duckdb_schemas()",
     "table": "SELECT schema_name, table_name, comment FROM system.main.duckdb_tables()",
@@ -39,9 +39,9 @@ COMMENTS = {
 
 
 def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Path) -> list[str]:
-    """List the statements that make the objects of a database, in their normal form, sorted.
+    """Return the statements that create the objects of a database, in normal form, sorted.
 
-    DuckDB writes them, with the rows, into the folder. No other way shows the defaults of a macro's parameters.
+    DuckDB exports them, with the rows, into the folder. Only an export shows the defaults of macro parameters.
     """
     place = folder / uuid.uuid4().hex
     connection.execute(
@@ -51,7 +51,7 @@ def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Pa
 
 
 def comments(connection: duckdb.DuckDBPyConnection, database: str) -> set[tuple[str, ...]]:
-    """Return the comments on the objects of a database, each with what it is on."""
+    """Return the comments on the objects of a database, each with its object."""
     return {
         (kind, *map(str, row))
         for kind, query in COMMENTS.items()
@@ -70,7 +70,7 @@ def digest_of_texts(texts: Iterable[str]) -> str:
 
 
 def catalog_digest(connection: duckdb.DuckDBPyConnection, database: str) -> str:
-    """Return the digest of the rows of the catalog."""
+    """Return the digest of the catalog rows."""
     texts = []
     for table in catalog.PUBLIC:
         answer = connection.execute(f"FROM {identifier(database)}.priv.{table}")
@@ -111,7 +111,7 @@ def _read(column: str, kind: str) -> str:
 
 
 def _bytes(column: pa.Array) -> Iterator[memoryview | bytes]:
-    """Yield the bytes of an array: which values are missing, and each value, wherever batches begin and end."""
+    """Yield the bytes of an array, independent of batches: the validity of each value, and the values."""
     yield memoryview(column.is_null().cast(pa.uint8()).buffers()[1])[: len(column)]
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         yield from _text_bytes(column.cast(pa.large_string()).fill_null(""))
@@ -125,7 +125,7 @@ def _bytes(column: pa.Array) -> Iterator[memoryview | bytes]:
 def _text_bytes(texts: pa.Array) -> Iterator[memoryview | bytes]:
     _, places, data = texts.buffers()
     ends = np.frombuffer(places, np.int64)[texts.offset :][: len(texts) + 1]
-    # Lengths keep ('ab', 'c') and ('a', 'bc') apart.
+    # Lengths distinguish ('ab', 'c') from ('a', 'bc').
     yield np.diff(ends).tobytes()
     if data is not None and len(ends):
         yield memoryview(data)[ends[0] : ends[-1]]

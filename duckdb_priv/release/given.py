@@ -1,4 +1,4 @@
-"""What is given to the functions of Python is looked at once, before anything is done with it."""
+"""Checks the arguments of the Python functions before anything else is done."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from duckdb_priv.errors import InvalidParameter, echoed
 
 LONGEST = 255
-"""Bytes that a name in a path may have, on any system in use."""
+"""The most bytes of a file name that any common system allows."""
 
 
 def check_connection(value: Any) -> None:
-    """Refuse what no statement can be run on.
+    """Refuse anything but a connection with a method ``execute``.
 
     >>> check_connection("file.duckdb")
     Traceback (most recent call last):
@@ -32,7 +32,7 @@ def check_connection(value: Any) -> None:
 
 
 def check_path(value: Any) -> None:
-    """Refuse what cannot be the path of a file."""
+    """Refuse anything but the path of a file."""
     if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes):
         raise InvalidParameter(f"a path must be text, got {echoed(value)}", hint="'file.duckdb'")
     check_text("a path", str(value))
@@ -41,7 +41,7 @@ def check_path(value: Any) -> None:
 
 
 def check_text(what: str, value: Any) -> None:
-    """Refuse what is no text, or holds half characters, which nothing can write."""
+    """Refuse anything but text, and text with unpaired surrogates, which cannot be encoded."""
     if not isinstance(value, str):
         raise InvalidParameter(f"{what} must be text, got {echoed(value)}", hint="put it in quotes")
     try:
@@ -54,7 +54,7 @@ def check_text(what: str, value: Any) -> None:
 
 
 def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse what is none of a few words.
+    """Refuse anything but one of the given words.
 
     >>> check_choice("counts", "whole", ("estimates", "rounded"))
     Traceback (most recent call last):
@@ -67,7 +67,7 @@ def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def check_confidence(value: Any) -> None:
-    """Refuse a confidence that is no probability.
+    """Refuse a confidence that is not strictly between 0 and 1.
 
     >>> check_confidence(1)
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ def check_confidence(value: Any) -> None:
     Hint: 0.95 is usual
     """
     number: Any = value if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0
-    # Compared as it is: a whole number may be too large for a float.
+    # Compared without conversion: an integer may be too large for a float.
     if not 0 < number < 1:
         raise InvalidParameter(
             f"confidence must lie strictly between 0 and 1, got {echoed(value)}",
@@ -85,7 +85,7 @@ def check_confidence(value: Any) -> None:
 
 
 def check_parameters(value: Any) -> None:
-    """Refuse parameters of a query that are neither by place nor by name."""
+    """Refuse query parameters that are neither a sequence nor a mapping."""
     by_place = isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
     if not (value is None or by_place or isinstance(value, Mapping)):
         raise InvalidParameter(

@@ -1,4 +1,4 @@
-"""Frozen, self-checking descriptions of what is published."""
+"""Frozen, self-checking dataclasses that describe a release."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ NUMBERS = (
     "upward",
     "downward",
 )
-"""What the catalog can hold of each value: a number."""
+"""Catalog columns with one number for each value."""
 MANY_VALUES = 10_000
-"""Most values of an ENUM: DuckDB takes ten seconds to declare one with a million."""
+"""The most values of an ENUM: DuckDB takes ten seconds to declare one with a million."""
 LISTS = ("weights", "operator")
-"""What the catalog can hold of each value: one number for every published value."""
+"""Catalog columns with a list for each value: one number for every published value."""
 EXTREMES = ("rarely", "often")
-"""What follows from it for each value: the least and the largest probability with which a record shows the value."""
+"""Derived from the operator for each value: the least and the largest probability that a record shows it."""
 MATRICES = {"weights": EXACT, "operator": EXACT, "chances": ROUNDED}
-"""What functions read of it, and how many characters a number has there. Chances are the operator again, by published
-value, rounded down: enough to judge how many rows may show a value."""
+"""The matrices that functions read, and the characters of each number in them. Chances are the transposed operator,
+rounded down: enough to judge how many rows may show a value."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of values that records report, where they report the number of one instead of a value."""
+    """The blocks of values, for attributes whose column shows a block number instead of a value."""
 
     count: int
-    """How many blocks there are, numbered from 0."""
+    """The number of blocks, which are numbered from 0."""
     stride: int
-    """By how much the numbers of its blocks grow from a value to the next, modulo ``count``."""
+    """The increase of the block numbers from a value to the next, modulo ``count``."""
     first: tuple[int, ...]
-    """The blocks that hold the value at position 0."""
+    """The blocks that contain the value at position 0."""
 
     @property
     def bits(self) -> str:
-        """Whether each block holds the value at position 0, as digits.
+        """Return one digit for each block: 1 if it contains the value at position 0.
 
         >>> Blocks(7, 1, (0, 4, 6)).bits
         '1000101'
@@ -65,32 +65,32 @@ class Blocks:
 
 @dataclass(frozen=True)
 class SensitiveAttribute:
-    """A perturbed column, as reconstruction needs to know it."""
+    """A perturbed column, with the numbers for reconstruction."""
 
     release: str
     name: str
     type: str
-    """Type of its values in the source; ENUM for texts whose column is one."""
+    """The type of its values in the source; ENUM without values for an ENUM column."""
     values: tuple[str | None, ...]
-    """The domain as text, in order of position; None is the missing value, and comes last."""
+    """The domain as text, by position; None is the missing value and comes last."""
     form: str
-    """Which form its estimates take; a folder of SQL fragments has this name."""
+    """The form of its estimates, which is the name of a folder of SQL fragments."""
     numbers: Mapping[str, Sequence[float]]
-    """Columns of the catalog with a number per value: some of NUMBERS."""
+    """Catalog columns with a number for each value: some of NUMBERS."""
     lists: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
-    """Columns of the catalog with a list per value: some of LISTS."""
+    """Catalog columns with a list for each value: some of LISTS."""
     constants: Mapping[str, float] = field(default_factory=dict)
     """Numbers among the parameters of the release."""
     column: str = ""
-    """Name of its column in the published table; that of reported values, where no other is given."""
+    """The name of its published column; by default that of its noisy values."""
     published: str = ""
-    """When its release was published, as the catalog says it: what tells releases of one name apart."""
+    """The publication time in the catalog, which distinguishes releases of one name."""
     blocks: Blocks | None = None
-    """The blocks whose numbers the column shows, where it does not show values."""
+    """The blocks, if the column shows block numbers instead of values."""
     twins: Sequence[str] = ()
-    """Columns of other attributes of its release that have the same type."""
+    """Columns of other attributes of the release with the same type."""
     namesake: bool = False
-    """Whether a column of the release is called as the release: its name alone is not the row then."""
+    """Whether a column has the name of the release: in SQL the name then means the column, not the row."""
 
     def __post_init__(self) -> None:
         if not self.column:
@@ -98,24 +98,24 @@ class SensitiveAttribute:
 
     @property
     def size(self) -> int:
-        """How many values the domain has."""
+        """The number of values in the domain."""
         return len(self.values)
 
     @property
     def shown(self) -> Sequence[str | None]:
-        """What its column can show: the values, or the numbers of the blocks."""
+        """The possible entries of its column: the values, or the block numbers."""
         return [*map(str, range(self.blocks.count))] if self.blocks else self.values
 
     @property
     def column_type(self) -> str:
-        """Type of its published column."""
+        """The type of its published column."""
         if self.type == "ENUM" and not self.blocks:
             return enum(self.values)
         return shown_type(self.shown) or ("INTEGER" if self.blocks else self.type)
 
     @cached_property
     def every_number(self) -> Mapping[str, Sequence[float]]:
-        """What functions read of each value: what the catalog has, and EXTREMES where there are lists."""
+        """The numbers of each value that functions read: those of the catalog, and EXTREMES if there are lists."""
         if not self.lists:
             return self.numbers
         shown = [*zip(*self.lists["operator"], strict=True)]
@@ -123,7 +123,7 @@ class SensitiveAttribute:
 
     @cached_property
     def encoded(self) -> Mapping[str, str]:
-        """MATRICES as texts; none where there are no lists."""
+        """MATRICES as texts; empty without lists."""
         if not self.lists:
             return {}
         rows = {**self.lists, "chances": zip(*self.lists["operator"], strict=True)}
@@ -131,14 +131,14 @@ class SensitiveAttribute:
 
     @property
     def has_missing(self) -> bool:
-        """Whether the missing value belongs to the domain."""
+        """Whether the missing value is in the domain."""
         return None in self.values
 
 
 def shown_type(values: Sequence[str | None]) -> str | None:
-    """Write the ENUM of what a noisy column can show; None where there are too many values for one.
+    """Write the ENUM type of a noisy column; None if it has too many values.
 
-    The type tells the column from others, keeps the noise from being averaged, and makes every query faster.
+    The type identifies the column, prevents averages of noisy numbers, and makes every query faster.
 
     >>> print(shown_type(["5", "7", None]))
     ENUM('5', '7')
@@ -147,7 +147,7 @@ def shown_type(values: Sequence[str | None]) -> str | None:
 
 
 def noisy_column(attribute: str) -> str:
-    """Name the published column of a sensitive attribute: it holds what records report, not what is true.
+    """Return the name of the published column of a sensitive attribute: it holds noisy values, not true ones.
 
     >>> noisy_column("disease")
     'noisy_disease'
@@ -156,7 +156,7 @@ def noisy_column(attribute: str) -> str:
 
 
 def published_column(attribute: str, role: str) -> str:
-    """Name the published column of an attribute by its role: what is not perturbed keeps its name.
+    """Return the published column's name by the attribute's role: an unperturbed attribute keeps its name.
 
     >>> published_column("disease", "sensitive"), published_column("age", "public")
     ('noisy_disease', 'age')
@@ -165,9 +165,9 @@ def published_column(attribute: str, role: str) -> str:
 
 
 def renamed_columns(roles: Mapping[str, str]) -> dict[str, str]:
-    """Return the published columns that are not named as their attributes are, by attribute.
+    """Return, by attribute, the published columns whose names differ from their attributes.
 
-    Raises InvalidParameter where such a name is taken, in upper or lower case.
+    Raises InvalidParameter if such a name is taken, ignoring case.
 
     >>> renamed_columns({"age": "public", "disease": "sensitive"})
     {'disease': 'noisy_disease'}
@@ -189,7 +189,7 @@ def renamed_columns(roles: Mapping[str, str]) -> dict[str, str]:
 
 
 def group_column(attribute: str) -> str:
-    """Name the column that says which group a record is in, where the values of groups are published.
+    """Return the name of the column with the group of each record, for methods that publish groups.
 
     >>> group_column("disease")
     'disease_group'
@@ -199,7 +199,7 @@ def group_column(attribute: str) -> str:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A promise of a release, verified when it was published."""
+    """A guarantee of a release, verified at publication."""
 
     name: str
     statement: str
@@ -209,15 +209,15 @@ class Guarantee:
 
 
 SCALE = "scale"
-"""The published column that functions need as their weight: how many source records a row stands for, or how far it is
-perturbed."""
+"""The published column with the weight of each row: the number of source records that it represents, or how strongly it
+is perturbed."""
 GROUPED_BY = "grouped_by"
-"""The note of an entry that says which columns make its groups, where public columns do."""
+"""The note of a ledger entry that lists the public columns whose values form its groups."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What the ledger keeps of one perturbed attribute."""
+    """The ledger entry of one perturbed attribute."""
 
     attribute: str
     epsilon: float | None
@@ -225,15 +225,15 @@ class LedgerEntry:
     fresh: bool
     delta: float = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What only the publisher is to know beside the parameters."""
+    """Additional parameters that only the publisher may see."""
     grouped: bool = False
-    """Whether what a record shows depends on the records that it is grouped with."""
+    """Whether the published value of a record depends on the other records in its group."""
     mechanism: str | None = None
-    """How it was published, where that is not as the plan says."""
+    """The mechanism, if it differs from that of the plan."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """Write parameters in the one form that the catalog and the keys of the noise use.
+    """Write parameters as JSON, in the canonical form of the catalog and the noise keys.
 
     >>> to_json({"retention": 0.5, "domain": "source"})
     '{"domain": "source", "retention": 0.5}'

@@ -1,8 +1,8 @@
-"""The text of a macro or view in a form that does not depend on the DuckDB that parsed or printed it.
+"""The normal form of a macro or view definition, which does not depend on the DuckDB version that printed it.
 
-Versions of DuckDB keep the same expression in slightly different trees, and print the same tree in slightly different
-words. What differs without meaning anything else is written in one way here. Everything else stays, parentheses
-included: two texts of one normal form compute the same.
+DuckDB versions parse the same expression into slightly different trees, and print the same tree slightly differently.
+The normal form removes differences without meaning. Everything else stays, including parentheses: texts with the same
+normal form compute the same result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ TOKEN = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[^\W\d]\w*|\s+|.""", re.DOTALL
 )
 STATEMENT = re.compile(r"""(?:'(?:[^']|'')*+'|"(?:[^"]|"")*+"|[^;'"]++)++""")
-"""What is between two semicolons that are in no text and no name."""
+"""The text between two semicolons outside of string literals and quoted names."""
 PLAIN = re.compile(r'"[A-Za-z_]\w*"')
 NUMBER = re.compile(r"\d")
 WORD = re.compile(r"\w")
@@ -22,16 +22,16 @@ TRUTHS = {"'t'": "true", "'f'": "false"}
 OPERATORS_BEFORE = frozenset(
     {"AND", "OR", "NOT", "IN", "THEN", "ELSE", "WHEN", "AS", "BY", "BETWEEN"}
 )
-"""Words after which a parenthesis begins a term, and no call."""
+"""Keywords after which a parenthesis begins a term, not a call."""
 
 Tree = list["str | Tree"]
 
 
 @lru_cache(maxsize=1024)
 def normal(text: str) -> str:
-    """Write a definition in its normal form.
+    """Return the normal form of a definition.
 
-    A release is compared with one that is written again, and most of both is the same.
+    Results are cached: verification compares a release with a rewritten one, and most definitions are equal.
 
     >>> normal('main.list_sort(list(x), "a") + CAST(0.5 AS DOUBLE)')
     'list_sort ( list ( x ) , a ) + 0.5'
@@ -46,7 +46,7 @@ def normal(text: str) -> str:
 
 
 def normal_statements(script: str) -> list[str]:
-    """List the statements of a script that DuckDB wrote, each in its normal form.
+    """Return the statements of a script that DuckDB wrote, each in normal form.
 
     >>> normal_statements("SELECT ';' ; SELECT (1);")
     ["SELECT ';'", 'SELECT ( 1 )']
@@ -55,7 +55,7 @@ def normal_statements(script: str) -> list[str]:
 
 
 def _tree(text: str) -> Tree:
-    """Read tokens into nested lists, one for each pair of parentheses."""
+    """Parse tokens into nested lists, one for each pair of parentheses."""
     stack: list[Tree] = [[]]
     for token in TOKEN.findall(text):
         if token.isspace():
@@ -72,7 +72,7 @@ def _tree(text: str) -> Tree:
 
 
 def _token(token: str) -> str:
-    """Write a name without quotes where it needs none, and a number in one way.
+    """Return a token in canonical form: names without needless quotes, and each number in one spelling.
 
     >>> _token('"DOUBLE"'), _token("0.150e0"), _token("3.0"), _token("7")
     ('DOUBLE', '0.15', '3', '7')
@@ -90,7 +90,7 @@ def _simplified(tree: Tree) -> Tree:
     for each in tree:
         if isinstance(each, str):
             out.append(each)
-            # What DuckDB itself brings along is called with or without the name of its schema.
+            # DuckDB prints its built-in functions with or without the schema name.
             if out[-2:] == ["main", "."]:
                 del out[-2:]
                 if out[-2:] == ["system", "."]:
@@ -111,7 +111,7 @@ def _simplified(tree: Tree) -> Tree:
 
 
 def _call(name: str, inside: Tree) -> Tree | None:
-    """Return how a call is written otherwise, if it is."""
+    """Return the canonical form of a call; None if it is canonical."""
     if name == "CAST" and inside[-2:] == ["AS", "DOUBLE"] and _is_number(inside[:-2]):
         return inside[:-2]
     if name == "CAST" and inside[1:] == ["AS", "BOOLEAN"] and inside[0] in TRUTHS:
@@ -132,7 +132,7 @@ def _is_number(tree: Tree) -> bool:
 
 
 def _term(inside: Tree) -> Tree | None:
-    """Return how a term in parentheses is written otherwise, if it is."""
+    """Return the canonical form of a term in parentheses; None if it is canonical."""
     if inside[:1] == ["lambda"] and ":" in inside:
         place = inside.index(":")
         names = inside[1:place]
@@ -147,7 +147,7 @@ def _term(inside: Tree) -> Tree | None:
 
 
 def _written(tree: Tree) -> list[str]:
-    """Write nested lists as tokens again.
+    """Return nested lists as tokens.
 
     >>> _written(["f", ["a", ["b"]], "c"])
     ['f', '(', 'a', '(', 'b', ')', ')', 'c']

@@ -1,4 +1,4 @@
-"""Opening a release file from a script: read-only, and only if it is one."""
+"""Opens a release file read-only, after checking that it is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duckdb_priv.version import __version__
 
 LOG = logging.getLogger("duckdb_priv")
 HEADERS = 3 * 4096
-"""Bytes before the first block of a DuckDB file."""
+"""The number of bytes before the first block of a DuckDB file."""
 CONFINED = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
@@ -23,29 +23,28 @@ CONFINED = {
     "python_enable_replacements": "false",
     "lock_configuration": "true",
 }
-"""Settings with which nothing in a file reaches beyond it: no other file, no network, no extension, no variable of
-the Python program; and no statement can change that."""
+"""Settings that confine the code in a file: no other file, network, extension or Python variable is reachable. No
+statement can change them."""
 
 
 def open_release(path: str | Path, *, trusted: bool = False) -> duckdb.DuckDBPyConnection:
     """Open a release file read-only, after checking that it is one.
 
-    Any DuckDB opens a release; this turns a wrong path or file into a clear sentence, and keeps the content
-    of the file from doing harm. A file has functions and views of its own, and its maker may have
-    written anything into them. So the connection is confined to the file: statements read and write no other
-    file, attach no database, load no extension and see no variable of the Python program, and its settings
-    are locked. Temporary tables and what you hand over by ``connection.register`` work as ever.
+    Any DuckDB can open a release. This function reports a wrong path or file clearly, and protects you from harmful
+    content. A file has its own functions and views, which may contain anything. So the connection is confined to the
+    file. Statements cannot read or write other files, attach databases, load extensions, see Python variables or change
+    settings. Temporary tables and ``connection.register`` work as usual.
 
-    With ``trusted`` the connection is a plain one, which attaches other files and takes settings. Say so of
-    files alone whose maker you trust as you trust your own programs.
+    With ``trusted`` the connection is not confined: it can attach other files and change settings. Use it only for
+    files whose author you trust as much as your own programs.
 
-    Nothing is verified here: ``duckdb_priv.verify`` says whether the file is what its publisher signed. The log
-    ``duckdb_priv`` says so of each file.
+    This does not verify the file: ``duckdb_priv.verify`` checks its publisher's signature. The log ``duckdb_priv``
+    notes this for each file.
 
-    ``SELECT version, created_at, previous_at FROM priv.release`` says which version of a release it is.
+    ``SELECT version, created_at, previous_at FROM priv.release`` shows the version of the release.
 
-    Raises InvalidReleaseFile where there is no file, where the file is damaged, no release, a
-    publisher's own database, or written by a newer library or for a newer DuckDB.
+    Raises InvalidReleaseFile if the file is missing, damaged, not a release, a publisher's own database, or written by
+    a newer library or for a newer DuckDB.
 
     >>> open_release("nowhere.duckdb")
     Traceback (most recent call last):
@@ -103,7 +102,7 @@ def _damaged(name: str) -> InvalidReleaseFile:
 
 
 def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
-    # DuckDB's own functions by their whole names: a file may have others of the same names.
+    # Qualified names of built-in functions: a file may define other functions with these names.
     (database,) = connection.execute("SELECT system.main.current_database()").fetchall()[0]
     tables = {
         table
@@ -118,7 +117,7 @@ def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
             f"{name} is a publisher's database, with source and secret",
             hint="hand out what FROM priv.export_release(…) writes, never this file",
         )
-    # A file that was cut off opens all the same, and fails when what is missing is read.
+    # A truncated file opens, and fails only when the missing part is read.
     block_size, blocks = connection.execute(
         "SELECT block_size, total_blocks FROM system.main.pragma_database_size() WHERE database_name = ?",
         [database],
@@ -141,7 +140,7 @@ def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
 
 
 def _parts(version: str) -> tuple[int, ...]:
-    """Return major and minor, which say whether a catalog is understood.
+    """Return the major and minor version, which decide whether the catalog can be read.
 
     >>> _parts("1.12.3")
     (1, 12)

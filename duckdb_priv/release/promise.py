@@ -1,7 +1,7 @@
-"""How promises are worded: a factor of odds that people can read, and a promise of nothing called that.
+"""Words guarantees as factors of odds, and marks those that promise next to nothing.
 
-One noisy value changes the odds between two true values by a factor of at most exp(epsilon). All that is published of
-a person composes: epsilon adds over the sensitive columns and over the records of the person.
+One noisy value changes the odds between two true values by a factor of at most exp(epsilon). All publications about a
+person compose: epsilon adds up over the sensitive columns and the records of the person.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 VALUE, PERSON = 5.0, 10.0
-"""Above this epsilon a promise is next to nothing: of one noisy value, and of all that is published of a person."""
+"""The epsilon above which a guarantee promises next to nothing: for one noisy value, and for a person."""
 READABLE = math.log(1e6)
-"""Up to this epsilon the factor is written as a number."""
+"""The largest epsilon whose factor is written as a number."""
 NOTHING = "promises next to nothing"
 
 
 def factor(epsilon: float) -> str:
-    """Write the factor that belongs to an epsilon, rounded up.
+    """Write the factor exp(epsilon), rounded up.
 
     >>> factor(math.log(9)), factor(1.0), factor(8.789), factor(20.0)
     ('at most 9', 'at most 2.719', 'at most 6,562', 'more than a million')
@@ -34,7 +34,7 @@ def factor(epsilon: float) -> str:
 
 
 def sure_of(epsilon: float) -> str:
-    """Write how sure someone may be afterwards who was half sure before.
+    """Write the largest posterior of someone with a prior of one half.
 
     >>> sure_of(math.log(9)), sure_of(20.0)
     ('90%', 'more than 99.9%')
@@ -44,7 +44,7 @@ def sure_of(epsilon: float) -> str:
 
 
 def weak(epsilon: float, limit: float = VALUE) -> str:
-    """Return the sentence that a promise of this epsilon ends with, where it is one of nothing.
+    """Return the closing sentence of a guarantee whose epsilon exceeds the limit; otherwise an empty text.
 
     >>> weak(2.0), weak(7.0), weak(7.0, PERSON)
     ('', ' That promises next to nothing.', '')
@@ -53,7 +53,7 @@ def weak(epsilon: float, limit: float = VALUE) -> str:
 
 
 def of_value(attribute: str, epsilon: float, what: str = "noisy value", more: str = "") -> str:
-    """State what one published value of an attribute says by itself; ``what`` is what a record shows.
+    """Write the guarantee for one published value of an attribute; ``what`` is the noun for the value.
 
     >>> print(of_value("disease", math.log(9)))
     From one noisy value alone: whatever was known before, the odds between two true values of disease change by a factor of at most 9 (epsilon = 2.197).
@@ -67,9 +67,9 @@ def of_value(attribute: str, epsilon: float, what: str = "noisy value", more: st
 def of_person(
     epsilon: float, delta: float, records: int, columns: int, *, known: bool, to: str = ""
 ) -> str:
-    """State what all that is published of one person says, ``epsilon`` and ``delta`` being those of all of it.
+    """Write the guarantee for all published values of one person, with their total ``epsilon`` and ``delta``.
 
-    ``known`` is whether it was counted that a person has at most so many records; ``to`` whom it is promised against.
+    ``known`` says whether the number of records of a person was counted. ``to`` names the adversary.
 
     >>> print(of_person(4 * math.log(9), 0.0, 2, 2, known=True))
     All that is published of one person, 2 noisy values in each of up to 2 records, changes the odds between any two truths about the person by a factor of at most 6,561 (epsilon = 2 x 4.394 = 8.789).

@@ -1,4 +1,4 @@
-"""What is to be published, under which name, and which column has which role."""
+"""The request of a publication: its source, its name, and the roles of columns."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from duckdb_priv.release.arguments import (
 )
 
 POPULATION = "main"
-"""The population of a database in which nobody names another one."""
+"""The default population of a database."""
 HIDDEN = {"record_id", "exclude", "person"}
-"""Roles of columns that are not published, of which a column may have several."""
+"""Roles of unpublished columns; a column may have several of them."""
 
 
 def population_argument() -> Any:
-    """Describe the argument that says whom something is about."""
+    """Return the argument that names the population."""
     return argument(
         NAME,
         "the people that it is about: within a population an id means one person, and everything adds up",
@@ -36,18 +36,18 @@ def population_argument() -> Any:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a table that are not simply public."""
+    """The roles of a table's columns."""
 
     sensitive: tuple[str, ...] = ()
-    """Perturbed, or counted."""
+    """Columns to perturb, or to count."""
     record_id: tuple[str, ...] = ()
-    """The columns that identify records, and key their noise; never published."""
+    """Columns that identify records and key their noise; never published."""
     exclude: tuple[str, ...] = ()
-    """Left out."""
+    """Columns left out of the release."""
     public: tuple[str, ...] | None = None
-    """Published as they are; None for all that have no other role."""
+    """Columns published without noise; None for all columns without another role."""
     person: tuple[str, ...] = ()
-    """What tells whose record it is; never published."""
+    """Columns that identify the person of a record; never published."""
 
     def __post_init__(self) -> None:
         roles: dict[str, str] = {}
@@ -64,14 +64,14 @@ class Roles:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseName(Arguments):
-    """A release that is there."""
+    """The name of an existing release."""
 
     release: str = argument(NAME, "the name of a release", "'visits_public'")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Arguments):
-    """What every ``publish_…`` is asked, whatever the mechanism."""
+    """The arguments of every ``publish_…``, for all methods."""
 
     source: str = argument(NAME, "the table or view to publish", "'visits'")
     release: str = argument(NAME, "the name of what is published", "'visits_public'")
@@ -146,13 +146,13 @@ class Request(Arguments):
 
     @property
     def roles(self) -> Roles:
-        """The columns with a role; raises InvalidParameter where one has two."""
+        """The roles of the columns; raises InvalidParameter if a column has two roles."""
         return Roles((), self.record_id, self.exclude, self.public, self.person)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SensitiveRequest(Request):
-    """What is asked of a mechanism that treats single columns as sensitive."""
+    """The arguments of methods with sensitive columns."""
 
     sensitive: tuple[str, ...] = argument(
         COLUMNS,
@@ -163,5 +163,5 @@ class SensitiveRequest(Request):
 
     @property
     def roles(self) -> Roles:
-        """The columns with a role; raises InvalidParameter where one has two."""
+        """The roles of the columns; raises InvalidParameter if a column has two roles."""
         return Roles(self.sensitive, self.record_id, self.exclude, self.public, self.person)

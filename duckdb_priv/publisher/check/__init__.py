@@ -1,1 +1,1 @@
-"""What would be wrong with publishing a table: one module for each kind of finding."""
+"""Checks a table before publication: one module for each kind of finding."""

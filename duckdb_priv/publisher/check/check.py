@@ -1,4 +1,4 @@
-"""``FROM priv.check_source(…)``: every kind of finding about a source, the worst first."""
+"""``FROM priv.check_source(…)``: all findings about a source, the worst first."""
 
 from __future__ import annotations
 
@@ -63,24 +63,24 @@ CHECKS: tuple[Callable[[Examination], list[Finding]], ...] = (
     several_records_per_person,
     texts_that_compare_as_equal,
 )
-"""What is looked for before every publication with public columns."""
+"""The checks before every publication with public columns."""
 THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
     groups_of_one_value,
     records_of_persons,
     unused_enum_values,
 )
-"""What ``priv.check_source`` looks for beside these."""
+"""The additional checks of ``priv.check_source``."""
 MOST_COLUMNS = 5_000
-"""Columns that ``priv.check_source`` looks at: more take minutes."""
+"""The most columns that ``priv.check_source`` examines: more would take minutes."""
 SHOWN = 5
-"""How many findings an error lists."""
+"""The most findings that an error lists."""
 USUAL_EPSILON = 1.0
-"""What counts are judged by where nothing says how much noise there will be."""
+"""The epsilon assumed for counts if no argument states the noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckArguments(Arguments):
-    """What ``priv.check_source`` takes."""
+    """The arguments of ``priv.check_source``."""
 
     source: str = argument(NAME, "the table or view to be published", "'visits'")
     sensitive: tuple[str, ...] = argument(
@@ -117,7 +117,7 @@ class CheckArguments(Arguments):
         require_certainty(self.certainty)
 
     def operator(self) -> Callable[[int], Uniform]:
-        """Return what a domain of some size would be perturbed with."""
+        """Return the function from domain size to perturbation operator."""
         given = {
             name
             for name in ("retention", "epsilon", "rho1", "rho2")
@@ -138,9 +138,9 @@ class CheckArguments(Arguments):
 
 
 def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Find everything that would be wrong with publishing a source."""
+    """Return all findings about a source, the worst first."""
     (arguments,) = read(given, CheckArguments, of="check_source")
-    # Ids are looked at here, and what is wrong with them is a finding like others.
+    # Ids are checked here, so that a problem with them becomes a finding, too.
     roles = Roles(
         arguments.sensitive,
         arguments.record_id,
@@ -170,11 +170,11 @@ def check_source(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
 def findings_before_publishing(
     workspace: Workspace, source: Source, named: Sequence[str], *, shows_public: bool
 ) -> list[Finding]:
-    """Find what must not be published unnoticed.
+    """Return the findings that a publisher must see before publishing.
 
-    ``named`` are the columns that the publisher named as public, ``shows_public`` says whether any is published.
+    ``named`` lists the columns that the publisher named as public. ``shows_public`` says whether any column is public.
 
-    Raises InvalidSource for what is severe, unless all public columns that it is about are named.
+    Raises InvalidSource for a blocker, unless all its public columns are named.
     """
     exam = Examination(workspace, source, thorough=False)
     findings = worst_first(

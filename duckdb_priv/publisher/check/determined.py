@@ -1,4 +1,4 @@
-"""Public columns that tell a sensitive one: one, two or three together, a coarser form, or another copy of it."""
+"""Finds public columns that determine a sensitive one: up to three together, a coarser form, or a copy of it."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ from duckdb_priv.publisher.check.finding import (
 from duckdb_priv.sqltext.quoting import literal
 
 REFUSED = 1 / 3
-"""Share of the records that one or two columns may tell at most."""
+"""The largest share of records whose sensitive value one or two columns may determine."""
 GAIN = 0.1
-"""Share of the records that a pair must tell beyond what either column does, to be a finding of its own."""
+"""A pair is a finding if it determines this share of the records more than either column alone."""
 WARNED = 0.01
-"""Share of the records from which on it is said."""
+"""The share of determined records from which a warning is given."""
 FEW, FLAG = 20, 20
-"""Records from which on it is said of one column of up to so many values, whatever the share of these records: a flag
-can tell the value of a few people."""
+"""A column of at most FLAG values is reported if it determines FEW records, whatever their share: a flag can reveal the
+value of a few people."""
 KINDS = ("determined", "determined_by_pair", "determined_by_three")
-"""What it is called, by how many columns tell it."""
+"""The names of the findings for one, two and three columns."""
 NEARLY = 0.1
-"""Share of the records that two columns must tell for a third one to be looked at with them."""
+"""A third column is added only to pairs that determine at least this share of the records."""
 COARSER = 0.95
-"""Share of the records whose sensitive value must tell a public one, for that to be a coarser form of it."""
+"""A public column is a coarser form if the sensitive value determines it for at least this share of records."""
 CELLS = 10_000_000
-"""Cells that all pairs of columns may have together: with many columns fewer records are looked at."""
+"""The most cells of all pairs of columns together: with many columns, the sample is smaller."""
 PAIRS = 5_000
-"""Pairs of columns that are looked at, at most: of more, those of the columns that tell most by themselves."""
+"""The most pairs that are examined. If there are more, the columns that determine most by themselves are paired."""
 COUNTED = 5
-"""How many suspicious sets of columns are counted in the whole table, the worst first."""
+"""The most suspicious sets that are counted in the whole table, the worst first."""
 
 
 def public_columns_that_tell(exam: Examination) -> list[Finding]:
-    """Find public columns, and pairs of them, that determine a sensitive column."""
+    """Return findings of public columns, pairs and triples that determine a sensitive column."""
     source = exam.source
     if not source.sensitive or not source.public:
         return []
@@ -72,7 +72,7 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
         key: each for key, each in single.items() if each.evident and each.share >= least[key[0][0]]
     }
     findings = [_reported(exam, *key, each) for key, each in telling.items()]
-    # A column that tells by itself tells with every other one, too.
+    # A column that determines by itself does so in every pair, too.
     innocent = [
         name
         for name in source.public
@@ -103,7 +103,7 @@ def public_columns_that_tell(exam: Examination) -> list[Finding]:
 def _looked_at(
     columns: Sequence[str], suspects: Mapping[tuple[Columns, str], Determination]
 ) -> list[str]:
-    """Return the columns whose pairs are looked at, in their order: all, unless they are too many."""
+    """Return the columns whose pairs are examined, in their order: all, unless there are too many."""
     most = (1 + math.isqrt(1 + 8 * PAIRS)) // 2
     if len(columns) <= most:
         return list(columns)
@@ -131,9 +131,9 @@ def _not_all_pairs(looked_at: Sequence[str], columns: Sequence[str]) -> Finding:
 def _sets_that_tell(
     exam: Examination, sets: Sequence[Columns], shares: dict[tuple[Columns, str], float]
 ) -> list[Finding]:
-    """Find sets of columns that determine a sensitive one for more records than their parts do.
+    """Return findings of sets of columns that determine a sensitive one for more records than their subsets do.
 
-    ``shares`` has the share of the records by columns and sensitive column; what is counted here is added to it.
+    ``shares`` maps (columns, sensitive column) to the share of determined records; new counts are added to it.
     """
     found = []
     records = min(SAMPLE, CELLS // max(1, len(sets) * len(exam.source.sensitive)))
@@ -152,7 +152,7 @@ def _sets_that_tell(
 
 
 def coarser_forms(exam: Examination) -> list[Finding]:
-    """Find public columns that are a function of a sensitive one."""
+    """Return findings of public columns that are a function of a sensitive one."""
     source = exam.source
     if not source.sensitive or not source.public:
         return []
@@ -181,7 +181,7 @@ def coarser_forms(exam: Examination) -> list[Finding]:
 
 
 def groups_of_one_value(exam: Examination) -> list[Finding]:
-    """Count the records whose public columns together determine a sensitive one."""
+    """Return findings with the number of records whose public columns together determine a sensitive value."""
     source = exam.source
     findings = []
     for other in source.sensitive if len(source.public) > 1 else ():
@@ -206,7 +206,7 @@ def groups_of_one_value(exam: Examination) -> list[Finding]:
 def _suspects(
     exam: Examination, given: Sequence[Columns], records: int, least: float
 ) -> dict[tuple[Columns, str], Determination]:
-    """Return the columns that tell a sensitive one in the sample beyond chance, of ``least`` of the records."""
+    """Return columns that determine a sensitive one beyond chance, for a share of at least ``least`` of the sample."""
     found = _in_sample(exam, given, exam.source.sensitive, records)
     return {key: each for key, each in found if each.evident and each.share >= least}
 
@@ -214,7 +214,7 @@ def _suspects(
 def _in_sample(
     exam: Examination, given: Sequence[Columns], others: Sequence[str], records: int
 ) -> Iterator[tuple[tuple[Columns, str], Determination]]:
-    """Return how far columns of the sample determine others, among records that are not unique in them."""
+    """Yield how far columns determine others in the sample, among records that are not unique in them."""
     for columns in given:
         key = reduce(and_, (exam.codes[name].first(records) for name in columns))
         for other in others:
@@ -225,7 +225,7 @@ def _in_sample(
 
 
 def _counted(exam: Examination, columns: Columns, other: str) -> Determination:
-    """Return how far columns determine another in the whole table."""
+    """Return how far columns determine another one in the whole table."""
     groups = 1.0
     for name in columns:
         groups = min(groups * max(1, exam.profiles[name].distinct), exam.rows)
@@ -267,15 +267,15 @@ def _reported(exam: Examination, columns: Columns, other: str, found: Determinat
 
 
 SHARED = 0.5
-"""Share of the records whose public value must be a value of the sensitive column, too."""
+"""A column is similar if at least this share of its records has a value of the sensitive column."""
 VALUES = 8
-"""Different texts that both columns must have: yes, no and unknown are in columns of any kind."""
+"""Both columns must have this many distinct texts: yes, no and unknown occur in unrelated columns."""
 NUMBERED = re.compile(r"[\W_]*\d+(?=\W|_|$)")
 """A number in the name of a column."""
 
 
 def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
-    """Find public columns that hold the values of a sensitive one, or are called like it but for a number."""
+    """Return findings of public columns with the values of a sensitive one, or with its name except for a number."""
     found = []
     for sensitive in exam.source.sensitive:
         for public in exam.source.public:
@@ -299,7 +299,7 @@ def siblings_of_sensitive_columns(exam: Examination) -> list[Finding]:
 
 
 def _similar_names(public: str, sensitive: str) -> tuple[float | None, str] | None:
-    """Return whether two names differ in a number only.
+    """Return a reason if two names differ only in a number; None otherwise.
 
     >>> _similar_names("diag_2", "diag_1") is not None, _similar_names("age", "diag_1") is not None
     (True, False)
@@ -312,7 +312,7 @@ def _similar_names(public: str, sensitive: str) -> tuple[float | None, str] | No
 
 
 def _shared_values(exam: Examination, public: str, sensitive: str) -> tuple[float, str] | None:
-    """Return whether most records have a public text that is a value of the sensitive column, too."""
+    """Return the share of records whose public text is also a sensitive value, with a reason; None if it is small."""
     types = exam.source.types
     if not all(is_one_of(types[name], "VARCHAR") for name in (public, sensitive)):
         return None

@@ -1,4 +1,4 @@
-"""Domains that come from the source, or are too large for the noise, and how their values are stored."""
+"""Finds domains taken from the source, domains too large for the noise, and unsuitable storage of values."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from duckdb_priv.publisher.check.finding import Finding
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 RARE = 5
-"""Records of a value below which its being in a domain is about few people."""
+"""A value with fewer records is rare: its presence in a domain reveals something about few people."""
 READABLE = 0.5
-"""Share of the records whose values should be frequent enough to be counted."""
+"""The share of records whose values should be frequent enough for useful counts."""
 
 
 def domains_from_the_source(
     exam: Examination, given: Mapping[str, Sequence[object]]
 ) -> list[Finding]:
-    """Return what domains disclose that are not given, but are what occurs."""
+    """Return findings about domains read from the source: they disclose which values occur."""
     found = []
     for name in exam.source.sensitive:
         if name in given:
@@ -48,9 +48,9 @@ def domains_from_the_source(
 def domains_too_large_for_the_noise(
     exam: Examination, operator: Callable[[int], Uniform], given: Mapping[str, Sequence[object]]
 ) -> list[Finding]:
-    """Return from which count on the error is at most half of it, with a confidence of 95%.
+    """Return findings with the count from which the error is at most half of it, with 95% confidence.
 
-    ``operator`` returns what a domain of some size is perturbed with.
+    ``operator`` returns the perturbation operator for a domain size.
     """
     found = []
     for name in exam.source.sensitive:
@@ -85,7 +85,7 @@ def _counts(exam: Examination, name: str) -> np.ndarray:
 
 
 def unused_enum_values(exam: Examination) -> list[Finding]:
-    """Find public ENUM columns whose type lists values that no record has."""
+    """Return findings of public ENUM columns whose type lists values that no record has."""
     source = exam.source
     names = [name for name in source.public if is_one_of(source.types[name], "ENUM(")]
     if not names:
@@ -111,7 +111,7 @@ def unused_enum_values(exam: Examination) -> list[Finding]:
 
 
 def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
-    """Find texts that a collation makes equal although they are written differently."""
+    """Return findings of different texts that a collation makes equal."""
     source = exam.source
     names = source.collated
     if not names:
@@ -141,5 +141,5 @@ def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
 
 
 def _counted(values: str) -> str:
-    # count(DISTINCT …) looks past the collation before DuckDB 2.0.
+    # Before DuckDB 2.0, count(DISTINCT …) ignores the collation.
     return f"(SELECT count(*) FROM (SELECT DISTINCT {values} FROM looked_at))"

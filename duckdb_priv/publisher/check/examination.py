@@ -1,4 +1,4 @@
-"""What every check looks at: the source, a sample of it as numbers, and its columns at a glance."""
+"""The data that all checks share: the source, a numeric sample of it, and a profile of each column."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier
 
 SAMPLE = 50_000
-"""Records in which suspects are looked for; what is found among them is then counted in the whole table."""
+"""The sample size for finding suspicious columns, which are then counted in the whole table."""
 TEXTS = 2_000
-"""Records whose texts are compared with patterns."""
+"""The number of records whose texts are matched against patterns."""
 CLASSES = 200_000
-"""Groups that are counted at most, about: of more, whole groups are sampled by their hash."""
+"""About the most groups that are counted. If there are more, whole groups are sampled by hash."""
 MANY = 0.005
-"""Values per record from which on a column may identify."""
+"""The ratio of distinct values to records from which a column may identify people."""
 ENOUGH = 1_000
-"""Records of the sample that must have a value before it says that a column has few different ones. Of a column with
-more than 2% as many values as records, it then shows as few as MANY with a probability below 1e-4."""
+"""The fewest sampled values from which to conclude that a column has few distinct ones. If a column has more than 2% as
+many values as records, the sample shows as few as MANY with probability below 1e-4."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A column at a glance."""
+    """The number of values and of distinct values in a column."""
 
     present: int
-    """Records that have a value."""
+    """The number of records with a value."""
     distinct: int
-    """About how many different values there are."""
+    """The approximate number of distinct values."""
 
 
 @dataclass(frozen=True)
 class Distinctness:
-    """How many records have a value of some columns for themselves."""
+    """How many records have a unique value in some columns."""
 
     alone: float
-    """Share of the records that have one."""
+    """Share of the records with a unique value."""
     per_value: float
-    """Records of a value, on average."""
+    """The average number of records of a value."""
     most: int
-    """Records of the most frequent value that was looked at."""
+    """The number of records of the most frequent sampled value."""
     rate: int
-    """One of how many values was looked at."""
+    """One of this many values was sampled."""
 
 
 class Examination:
@@ -72,26 +72,26 @@ class Examination:
         self.workspace = workspace
         self.source = source
         self.certainty = certainty
-        """The posterior from which on a value counts as known."""
+        """The posterior from which a value counts as known."""
         self.thorough = thorough
-        """Whether to look for everything, or only for what publishing refuses or warns of."""
+        """Whether to find everything, or only what publishing refuses or warns about."""
         published = {*source.public, *source.sensitive}
         self.columns = tuple(
             name
             for name in source.types
             if name in published or (named_like_an_identifier(name) and source.record_id != (name,))
         )
-        """The columns that anything is asked of."""
+        """The columns that any check reads."""
         self.asked = aggregates_of(workspace, source)
 
     @cached_property
     def sample(self) -> str:
-        """What the records of the sample are read from: the source itself where it is small."""
+        """The table expression of the sample; the source itself if it is small."""
         return self.asked.sample(self.columns, self.share(SAMPLE))
 
     @property
     def rows(self) -> int:
-        """Records of the source."""
+        """The number of records of the source."""
         return self.source.rows
 
     @property
@@ -101,39 +101,39 @@ class Examination:
 
     @property
     def sampled(self) -> str:
-        """Return what the sample is."""
+        """Write which records are in the sample."""
         return "all records" if self.whole else f"a sample of about {SAMPLE:,} records"
 
     def sql(self, fragment: str, **fillings: str) -> str:
-        """Return a query of the folder publisher/check, about this source."""
+        """Return a query from the folder publisher/check, filled for this source."""
         return self.asked.sql("check", fragment, **fillings)
 
     def query(self, fragment: str, **fillings: str) -> list[tuple[Any, ...]]:
-        """Run a query of the folder publisher/check."""
+        """Run a query from the folder publisher/check."""
         return self.workspace.rows(self.sql(fragment, **fillings))
 
     def sampling(self, records: int, among: int | None = None) -> str:
-        """Write the clause that leaves about so many records, of the source or ``among`` as many as are said."""
+        """Write the clause that samples about ``records`` records, from the source or from ``among`` records."""
         share = self.share(records, among)
         return "" if share == 1 else f"USING SAMPLE {100 * share!r}% (bernoulli)"
 
     def share(self, records: int, among: int | None = None) -> float:
-        """Return the share of the records of the source, or of as many as are said, that so many are."""
+        """Return the share that ``records`` are of the source, or of ``among`` records; at most 1."""
         return min(1.0, records / (among or self.rows))
 
     @cached_property
     def codes(self) -> dict[str, Codes]:
-        """Number the values of every column of the sample, the missing one, if any, at last."""
+        """The values of every column of the sample as numbers; the missing value, if any, has the last number."""
         return {name: codes for name, (codes, *_) in self._numbered.items()}
 
     @property
     def hashes(self) -> dict[str, Integers]:
-        """The hashes of the values of every column of the sample, by their numbers."""
+        """For every column of the sample: the hash of each distinct value, in the order of its number."""
         return {name: hashes for name, (*_, hashes) in self._numbered.items()}
 
     @cached_property
     def profiles(self) -> dict[str, Profile]:
-        """Profile every column: in the sample, and in the table where that does not say that it has few values."""
+        """The profile of every column: from the sample, or from the table unless the sample shows few values."""
         seen = {name: profile for name, (_, profile, _) in self._numbered.items()}
         if self.whole:
             return seen
@@ -163,11 +163,11 @@ class Examination:
         return next((len(of.of) for of in self.codes.values()), 0)
 
     def rate(self, groups: float) -> int:
-        """Return how many classes groups are divided into, of which one is looked at."""
+        """Return the number of classes to divide groups into, of which one is sampled."""
         return max(1, math.ceil(groups / CLASSES))
 
     def distinctness(self, columns: Sequence[str], groups: float) -> Distinctness:
-        """Count the records that have a value of columns for themselves, of about so many values in all."""
+        """Count the records with a unique value in ``columns``; ``groups`` is about their number of distinct values."""
         if self.whole:
             return self._distinctness_in_sample(columns)
         rate = self.rate(groups)
@@ -187,14 +187,14 @@ class Examination:
         return Distinctness(alone / self.rows, float(counts.mean()), int(counts.max()), 1)
 
     def basis(self, rate: int = 1) -> str:
-        """Return which groups were counted."""
+        """Write which groups were counted."""
         if rate == 1:
             return f"all {self.rows:,} records"
         return f"all records of every {rate}th value, by hash, among {self.rows:,} records"
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile, Integers]:
-    """Number the values of a column, and count them; return the hash of each value, too."""
+    """Return the values of a column as numbers, its profile, and the hash of each distinct value."""
     found, missing = pc.dictionary_encode(column.combine_chunks()), column.null_count
     distinct = len(found.dictionary)
     numbers = found.indices.fill_null(distinct).to_numpy().astype(np.int64)

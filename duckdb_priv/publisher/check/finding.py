@@ -1,4 +1,4 @@
-"""One thing that a steward should know before publishing, or must not overlook."""
+"""A finding: something that a data steward should know before publishing."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Finding:
 
     severity: Severity
     finding: str
-    """Short name of its kind."""
+    """The short name of its kind."""
     columns: Columns
     figure: float | None
-    """Its number; ``what`` says of what."""
+    """The number that ``what`` explains."""
     what: str
-    """What is so, in words."""
+    """The finding in words."""
     do: str
     basis: str
-    """Which records were looked at."""
+    """Which records were examined."""
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings by severity; of one severity and kind, the largest figure first.
+    """Sort findings by severity and kind, and within a kind by figure, the largest first.
 
     >>> mild, bad = (Finding(s, "alone", (), 0.5, "", "", "") for s in ("note", "blocker"))
     >>> [each.severity for each in worst_first([mild, bad])]
@@ -44,7 +44,7 @@ def worst_first(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def keep_from_readers(columns: Sequence[str], cost: str) -> str:
-    """Return what to do with public columns: first what protects people, last how to publish them all the same.
+    """Return the advice for public columns: first how to protect people, last how to publish the columns anyway.
 
     >>> print(keep_from_readers(["icd"], "the noise hides nothing"))
     exclude 'icd', make it coarser in a view, or add it to sensitive; public := ['icd', …] publishes it as it is: the noise hides nothing
@@ -58,7 +58,7 @@ def keep_from_readers(columns: Sequence[str], cost: str) -> str:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Name columns in a sentence.
+    """Write column names as a list in a sentence.
 
     >>> print(listed(["age", "zip code", "sex"]))
     'age', 'zip code' and 'sex'
@@ -68,7 +68,7 @@ def listed(columns: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share so that nothing is rounded to all or to none.
+    """Write a share as a percentage that never rounds to 0% or 100%.
 
     >>> percent(0.4321), percent(0.99996), percent(1.0), percent(0.00002)
     ('43%', 'more than 99%', '100%', 'less than 1%')

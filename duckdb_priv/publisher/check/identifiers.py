@@ -1,4 +1,4 @@
-"""Public columns that identify people: ids, numbers and names in texts, exact times, and several together."""
+"""Finds public columns that identify people: ids, numbers and names in texts, exact times, and combinations."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 ENOUGH = 100
-"""Records from which on values that all differ are no accident: by the birthday bound there are then at least
-100 squared / (2 ln 1e6), some 360, values that are about as likely as each other."""
+"""From this many records on, all-distinct values are no accident. By the birthday bound there are then at least 100
+squared / (2 ln 1e6), some 360, values of about equal probability."""
 REFUSED = 0.5
-"""Share of the records that may have a value of one public column for themselves."""
+"""The largest share of records that may have a unique value in one public column."""
 WARNED = 0.1
-"""Share from which on it is said."""
+"""The share of unique records from which a warning is given."""
 FEW = 20
-"""Records of a value, on average, below which a column with the name of an identifier is taken for one."""
+"""A column named like an identifier counts as one if a value has fewer records than this on average."""
 WARNED_UNIQUE = 0.05
-"""Share of the records unique in their public columns from which on it is a warning."""
+"""The share of records with unique public columns from which a warning is given."""
 PART_OF_UNIQUE = 0.5
-"""Share of these records that a set of columns must make alone to be called a cause."""
+"""A set of columns is a cause if it makes at least this share of these records unique."""
 MOST_COLUMNS = 8
-"""Columns that sets are made of: those with the most values."""
+"""The most columns that sets are made of: those with the most values."""
 SETS_KEPT = 3
-"""Sets of each size that are extended, the most telling first."""
+"""The most sets of each size that are extended: those that make the most records unique."""
 LARGEST_SET = 4
-"""Most columns of a set that is looked for."""
+"""The most columns in a set."""
 
 
 def identifiers_among(exam: Examination) -> list[Finding]:
-    """Find public columns of which one value belongs to one record, or to few."""
+    """Return findings of public columns in which a value belongs to one record, or to few."""
     found = []
     for name in exam.source.public:
         profile = exam.profiles[name]
@@ -86,7 +86,7 @@ def _judged(exam: Examination, name: str, seen: Distinctness) -> Finding | None:
 
 
 MATCHED = 0.5
-"""Share of the texts of a column that must match a pattern."""
+"""The share of a column's texts that must match a pattern."""
 PATTERNS = {
     "email": "e-mail addresses",
     "telephone": "telephone numbers",
@@ -97,14 +97,14 @@ PATTERNS = {
     "web_address": "web addresses",
     "free_text": "sentences, which can say anything about anyone",
 }
-"""What the columns of patterns.sql look for."""
+"""By column of patterns.sql: what its pattern finds."""
 VARIED = 0.1
-"""Least share of different texts: what repeats more often is a label, however it is written."""
+"""The least share of distinct texts: texts that repeat more often are labels, whatever their form."""
 TIMES = ("TIMESTAMP", "DATETIME")
 
 
 def telling_texts(exam: Examination) -> list[Finding]:
-    """Find public texts that name or describe people, by their patterns."""
+    """Return findings of public texts that name or describe people, by pattern."""
     source = exam.source
     columns = [name for name in source.public if is_one_of(source.types[name], "VARCHAR")]
     if not columns:
@@ -136,7 +136,7 @@ def telling_texts(exam: Examination) -> list[Finding]:
 
 
 def exact_times(exam: Examination) -> list[Finding]:
-    """Find public columns with a time of day beside the date."""
+    """Return findings of public columns with a time of day in addition to the date."""
     source = exam.source
     columns = [name for name in source.public if is_one_of(source.types[name], *TIMES)]
     if not columns:
@@ -163,7 +163,7 @@ def exact_times(exam: Examination) -> list[Finding]:
 
 
 def unique_in_public_columns(exam: Examination) -> list[Finding]:
-    """Count the records that nobody else shares all public columns with."""
+    """Return findings with the number of records that are unique in their public columns."""
     public = exam.source.public
     if not public or exam.rows < 2:
         return []
@@ -195,13 +195,13 @@ def _alone(exam: Examination, columns: Sequence[str]) -> float:
 
 
 def _causes(exam: Examination, share: float) -> list[tuple[Columns, float]]:
-    """Find the smallest sets of public columns that make at least part of these records unique."""
+    """Return the smallest sets of public columns that make at least PART_OF_UNIQUE of these records unique."""
     names = sorted(exam.source.public, key=lambda name: -exam.profiles[name].distinct)[
         :MOST_COLUMNS
     ]
     candidates: list[Columns] = [(name,) for name in names]
     for size in range(1, min(LARGEST_SET, len(names)) + 1):
-        # Fewer combinations of values than records in question leave none of them alone.
+        # With fewer combinations of values than these records, the records cannot all be unique.
         possible = [
             columns
             for columns in candidates

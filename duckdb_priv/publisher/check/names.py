@@ -1,4 +1,4 @@
-"""What columns with identifiers are called."""
+"""Recognizes identifier columns by their names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ SUBJECTS = frozenset(
     {"patient", "person", "subject", "customer", "client", "member", "employee", "user", "account"}
     | {"respondent", "participant", "household", "encounter", "visit", "case", "record"}
 )
-"""Whose identifiers are published in clear by mistake."""
+"""Words for the people or things that an identifier belongs to."""
 NUMBERS = frozenset(
     {"id", "ids", "uid", "guid", "uuid", "key", "nbr", "number", "num", "nr", "no", "ref", "code"}
 )
-"""What identifiers are called behind that."""
+"""Words for the identifier itself, which follow those."""
 NAMES = (
     SUBJECTS
     | NUMBERS
@@ -20,12 +20,12 @@ NAMES = (
     | {"mail", "email", "phone", "telephone", "tel", "mobile", "fax", "login", "username", "name"}
     | {"surname", "lastname", "firstname", "fullname", "licence", "license", "plate", "barcode"}
 )
-"""Last words of the names of identifiers."""
+"""Words that end the names of identifier columns."""
 WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def named_like_an_identifier(column: str) -> bool:
-    """Return whether the name of a column ends as names of identifiers do.
+    """Return whether a column name ends like that of an identifier.
 
     >>> [named_like_an_identifier(name) for name in ("patient_nbr", "PatientID", "E-Mail", "userid")]
     [True, True, True, True]

@@ -1,4 +1,4 @@
-"""Whose records they are: ids that are missing or shared, and people who have several records."""
+"""Checks record ids: missing ids, shared ids, and people with several records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from duckdb_priv.sqltext.quoting import identifier, identifiers
 
 
 def missing_record_id() -> list[Finding]:
-    """Return what a publication without a record id costs."""
+    """Return a finding that states the cost of publishing without a record id."""
     return [
         Finding(
             "warning",
@@ -27,7 +27,7 @@ def missing_record_id() -> list[Finding]:
 
 
 def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Finding]:
-    """Count records without an id of their own."""
+    """Return findings with the number of records without a unique id."""
     missing, repeated = exam.query(
         "ids",
         columns=identifiers(record_id),
@@ -63,7 +63,7 @@ def unusable_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Fin
 
 
 def similar_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Finding]:
-    """Count ids that differ from another one in upper and lower case, blanks or leading zeros only."""
+    """Return findings with the number of ids that differ from another only in case, blanks or leading zeros."""
     texts = [name for name in record_id if exam.source.types[name] == "VARCHAR"]
     if not texts:
         return []
@@ -87,28 +87,28 @@ def similar_record_ids(exam: Examination, record_id: Sequence[str]) -> list[Find
 
 
 FEWEST, MOST = 1.02, 50.0
-"""Records of a person, on average, between which a column is taken for one that identifies people."""
+"""A column may identify people if the average number of records of a value is between these."""
 ROUGHLY = 1.5
-"""By which factor an approximate number of values may be wrong, in any engine."""
+"""The factor by which an approximate distinct count may be wrong, in any engine."""
 
 
 def several_records_per_person(exam: Examination) -> list[Finding]:
-    """Find columns that identify people with several records, also among those that are not published.
+    """Return findings of columns, published or not, that identify people with several records.
 
-    Where the publisher names the column, ``records_of_persons`` looks at it.
+    If the publisher names the person column, ``records_of_persons`` checks it instead.
     """
     source = exam.source
     if source.person:
         return []
     found = []
     for name in source.types:
-        # A record id has been counted: it belongs to one record.
+        # A record id was checked already: it belongs to one record.
         known = name in source.sensitive or source.record_id == (name,)
         if known or not named_like_an_identifier(name):
             continue
         profile = exam.profiles[name]
         about = profile.present / max(1, profile.distinct)
-        # An approximate count leaves out only what is far away; the exact one below decides.
+        # The approximate count only rules out clear cases; the exact count below decides.
         if not FEWEST / ROUGHLY <= about <= ROUGHLY * MOST:
             continue
         seen = exam.distinctness([name], profile.distinct)
@@ -129,7 +129,7 @@ def several_records_per_person(exam: Examination) -> list[Finding]:
 
 
 def records_of_persons(exam: Examination) -> list[Finding]:
-    """Count the records of the people that the publisher names, and those without a person."""
+    """Return findings with the number of records of each person, and of records without a person."""
     person = exam.source.person
     if not person:
         return []
