@@ -70,7 +70,7 @@ def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
 
 
 def earlier_draw(connection: Connection, population: str, attribute: str) -> Definition | None:
-    """Return the latest noise definition of an attribute in a population; None if it was never published."""
+    """Return the latest noise definition of an attribute in a population; None if it never had noise."""
     rows = connection.execute(
         "SELECT mechanism, parameters, record_id FROM priv.ledger WHERE population = ? AND mechanism <> ?"
         " AND lower(attribute) = lower(?) ORDER BY number DESC LIMIT 1",

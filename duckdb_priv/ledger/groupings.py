@@ -1,8 +1,8 @@
 """Each attribute of a population is published in groups only once, under any method and any name.
 
 Decoy groups, the groups of Anatomy and the samples of reconstruction privacy protect a record that is in one group. A
-second group narrows its value down. So the same groups may be published again, and new records may form their own
-groups, within the limits for new ids. Any other grouping is refused, unless the publisher passes ``republish := true``
+second group narrows its value down. So the same groups may be published again. New records may form their own groups,
+within the limits for new ids. Any other grouping is refused, unless the publisher passes ``republish := true``
 and the ledger charges it.
 """
 

@@ -1,8 +1,8 @@
 """Noisy counts of the records left out of a release, in total and by value. The ledger charges them.
 
-``max_rows`` leaves out the records of a person beyond it, and new records of a later version can wait until a group is
-complete. The noise is keyed by the counts: equal counts get equal noise, so it cannot be averaged away. Its size
-depends on the number of published records and on how many records one person has beyond the limit, in powers of two.
+``max_rows`` leaves out a person's records beyond it. New records of a later version can wait until a group is complete.
+The noise is keyed by the counts: equal counts get equal noise, so it cannot be averaged away. Its size doubles in steps
+as the number of published records grows, or the number of one person's records beyond the limit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Absent:
 def within_of(records: int, most: int = 1) -> int:
     """Return the bound that the noise of a count keeps with probability 95%.
 
-    It grows in powers of two with the published records and with the ``most`` records of one person, so it reveals
+    It grows with the published records and with the ``most`` records of one person. It doubles in steps, so it reveals
     little about either.
 
     >>> within_of(1_500), within_of(101_766), within_of(101_766, 39), within_of(8_000, 158)

@@ -35,8 +35,9 @@ PERSON = "privacy_of_a_person"
 def check_request(method: Method, request: Request, *, extends: bool) -> None:
     """Refuse a request whose guarantee would not hold for a person.
 
-    Raises InvalidParameter if the method must hide the source and ``max_rows`` is missing. Also raises it if
-    ``max_rows`` is given while records are added to a release: a person may have some there already.
+    Raises InvalidParameter if a person column is named, the method hides which records exist, and ``max_rows`` is
+    missing. Also raises it if ``max_rows`` is given while records are added to a release: a person may have some there
+    already.
     """
     if method.whole_records and request.person and request.max_rows is None:
         raise InvalidParameter(

@@ -50,7 +50,7 @@ _at_work: set[str] = set()
 
 
 def place_for(path: str, form: str) -> Path:
-    """Return the path of an export after checking that it is writable there and has the right extension.
+    """Return the absolute path of an export after checking its folder, name and extension.
 
     Raises InvalidParameter for a missing folder, for an extension of another format, and for a path that is neither
     file nor folder, such as a pipe: opening a pipe would block.
@@ -228,7 +228,7 @@ def _complete(part: Path) -> None:
 
 
 def move_folder(part: Path, place: Path) -> None:
-    """Move a folder to its place, in several steps: no system call exchanges two folders."""
+    """Move a folder to its place; replacing an existing folder takes several steps."""
     _complete(part)
     earlier = _beside(place, "earlier")
     if place.exists():

@@ -98,7 +98,7 @@ def _apply(connection: Connection, name: str, first: Iterable[str]) -> None:
 
 
 def _refuse_others(connection: Connection, database: str) -> None:
-    """Refuse a schema with objects but without the tables of this library."""
+    """Refuse a schema priv that has functions, but not the tables of this library."""
     found = connection.execute(
         "SELECT 1 FROM duckdb_schemas() WHERE database_name = ? AND schema_name = 'priv'",
         [database],

@@ -80,7 +80,7 @@ class SensitiveAttribute:
     lists: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
     """Catalog columns with a list for each value: some of LISTS."""
     constants: Mapping[str, float] = field(default_factory=dict)
-    """Numbers among the parameters of the release."""
+    """The numbers among the parameters of the release."""
     column: str = ""
     """The name of its published column; by default that of its noisy values."""
     published: str = ""
