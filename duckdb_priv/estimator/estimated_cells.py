@@ -140,8 +140,7 @@ def query(table: WeightedTable) -> str:
 
 
 def _known(compared: str, column: ViewColumn) -> str:
-    """Write the text of a condition that raises if the statement compares an attribute with a text outside its
-    domain."""
+    """Write the text of a condition that raises if the statement compares an attribute with a text it does not have."""
     if not column.domain:
         return "''"
     found = fill(compared, {"name": literal(column.name)})

@@ -149,8 +149,7 @@ class Form:
         return fill(text, places)
 
     def _lists(self, text: str) -> list[str]:
-        """Return the names of the domain lists that a text reads, followed by the lists that those are computed
-        from."""
+        """Return the names of the domain lists that a text reads, followed by the inputs of those lists."""
         found = set(LIST.findall(text))
         return sorted(found.union(*(LIST.findall(self.domain_list(each)) for each in found)))
 

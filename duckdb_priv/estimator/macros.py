@@ -7,7 +7,8 @@ look-ups when it plans the query: a domain of 1,400 values costs 2 ms.
 
 An aggregate raises its errors inside a list. DuckDB treats error() as a side effect, and does not accept the alias of
 such an expression in HAVING or elsewhere in the SELECT. DuckDB 2 looks through the list. The mistake of a call is one
-text, NULL for a correct call, so each query plans each condition once.
+text, NULL for a correct call, so each query plans each condition once. For a correct call, the value of the list is
+true and not NULL.
 
 Each form of ``forms`` has its own formulas. A macro contains the formulas of the one form in its database, or chooses
 among several forms by release.
@@ -434,7 +435,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
 
 
 def _asked(value: str) -> str:
-    """Write the caller's value as people read it."""
+    """Write the caller's value for a message."""
     return (
         f"CASE WHEN {value} IS NULL THEN 'NULL'"
         f" ELSE concat('''', left(CAST({value} AS VARCHAR), 100), '''') END"

@@ -109,8 +109,7 @@ def quotient(
     factor: str = "1e0",
     constant: str = "0e0",
 ) -> Chain:
-    """Return the interval of ``constant + factor * a / b``, where ``above`` and ``below`` are the test inputs of a and
-    b."""
+    """Return the interval of ``constant + factor * above / below``; these two are test inputs."""
     given = struct(
         a=above,
         b=below,
@@ -150,8 +149,7 @@ def mistake(*conditions: tuple[str, str]) -> str:
 
 
 def chosen(asked: str) -> str:
-    """Write the error for rows that were selected by their reported values. ``asked`` is the SQL of the requested
-    value."""
+    """Write the error for rows selected by their reported values. ``asked`` is the SQL of the requested value."""
     return concatenated(
         literal('these rows were chosen or grouped by what they report of "'),
         "_release",

@@ -240,8 +240,7 @@ class Sets(StructFields):
         return {"first": self.take(f"min(_column){met}"), "last": last, "agreement": agreement}
 
     def _chances_by_row(self, rows: Coefficient, values: str) -> dict[str, str]:
-        """Return bounds of these probabilities if rows differ in scale: chords from the smallest to the largest
-        scale."""
+        """Return bounds of these probabilities if rows differ in scale, by chords from smallest to largest scale."""
         size, count = self.take(self._of.size()), self._size(values)
         scales = rows.times(SCALES)
         least, most = (self.take(f"{scales.extreme(which)}::DOUBLE") for which in ("min", "max"))
@@ -270,8 +269,7 @@ class Sets(StructFields):
         return self._weighed(rows, "{a}", values, values)
 
     def _noise(self, rows: Coefficient, one: str | None, two: str | None) -> str:
-        """Write the sum of h * g - q: the product of a row's weights for two sets, minus its weight for their
-        intersection."""
+        """Write the sum of h * g - q: the product of weights for two sets, minus the weight for their intersection."""
         if not self.form.perturbed:
             return f"(1 - {self._number('own')}) * {self._shown(rows, one, two)}"
         if self.form.varied:

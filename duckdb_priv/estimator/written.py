@@ -170,8 +170,7 @@ class Lookup(ABC):
 
 
 def by_text(lookup: Lookup, write: Callable[[str, Lookup], str]) -> list[tuple[str, str]]:
-    """Return the distinct texts of the forms, each with the condition that the requested attribute has one of its
-    forms."""
+    """Return the distinct texts of the forms, each with the condition that it is for the requested attribute."""
     forms: dict[str, list[str]] = {}
     for form in lookup.shapes:
         forms.setdefault(write(form, lookup.among(form)), []).append(form)

@@ -1,4 +1,4 @@
-"""Ordinary SQL over a release: the query is written as if the table were the true one, and answered by estimates."""
+"""Ordinary SQL over a release: you query it as if it were the true table, and get estimates."""
 
 try:
     import sqlglot as _sqlglot  # noqa: F401  (queries are taken apart with it, and with nothing else)

@@ -1,4 +1,4 @@
-"""What is above the aggregates of a SELECT, over the columns of its estimates, which are found on the way."""
+"""Rewrite the expressions above the aggregates of a SELECT over its estimates, and collect the estimates needed."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from duckdb_priv.ordinary.scope import MARK, FromItem, Kind
 
 @dataclass
 class Above:
-    """The columns of the estimates of one SELECT, as far as they are asked for."""
+    """The columns of estimates that one SELECT needs."""
 
     source: FromItem
     numbers: Collection[int]
-    """All tables of the SELECT, by their numbers."""
+    """Numbers of all tables of the SELECT."""
     cells: Cells
     keys: Mapping[exp.Expr, str]
-    """Group keys, and their columns in the estimates."""
+    """Columns in the estimates, by group key."""
     exact: bool
-    """Whether sums of public columns are known."""
+    """Whether sums of public columns are exact."""
     table: str
-    """The name of the estimates."""
+    """The name of the table of estimates."""
     outputs: Sequence[str]
-    """Names under which the expressions of the SELECT list come out."""
+    """Names of the result's columns."""
     order: exp.Expr | None
     """The ORDER BY of the SELECT."""
     measures: dict[str, Measure] = field(default_factory=dict)
-    """Sums over records by their columns in the estimates."""
+    """Sums over records, by column in the estimates."""
     plain: dict[str, PlainColumn] = field(default_factory=dict)
     """Other columns of the estimates."""
     quantiles: dict[str, Quantile] = field(default_factory=dict)
-    """Quantiles by their columns in the estimates."""
+    """Quantiles, by column in the estimates."""
 
     def item(self, item: exp.Expr, name: str) -> exp.Expr:
-        """Rewrite an expression of the SELECT list; it keeps its name."""
+        """Rewrite an expression of the SELECT list, and keep its name."""
         if isinstance(item, exp.Func) and text(item) == name:
             name = name.lower()
         value = bare(self.rewritten(item.unalias()))
         if isinstance(value, exp.Column) and value.name == name:
             return value
         if text(value) == name.upper():
-            # current_date and the like: a column of that name would come before what the word means.
+            # For words such as current_date: a column of that name would take precedence over the function.
             value = exp.Subquery(this=exp.Select(expressions=[value]))
         return exp.Alias(this=value, alias=named(name).copy())
 
     def rewritten(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
-        """Rewrite what is above the aggregates, over the estimates; ``within`` a subquery only group keys."""
+        """Rewrite an expression over the estimates; ``within`` a subquery, only its group keys."""
         if not isinstance(node, exp.Query) and bare(node) in self.keys:
             return column(self.keys[bare(node)], self.table if within else None)
         if isinstance(node, exp.Column):
@@ -76,7 +76,7 @@ class Above:
         within = within or isinstance(node, exp.Query)
         for child in list(node.iter_expressions()):
             if isinstance(child, exp.Literal) and self._orders_result(node) and not within:
-                # What is added beside a column moves the positions.
+                # Interval columns are inserted, so positions change.
                 child.replace(column(self._output(int(child.name))))
                 continue
             new = self.rewritten(child, within=within)
@@ -85,7 +85,7 @@ class Above:
         return node
 
     def _orders_result(self, node: exp.Expr) -> bool:
-        """Whether a node is a part of the ORDER BY of the SELECT, and not of a window or an aggregate."""
+        """Whether a node is in the ORDER BY of the SELECT, not of a window or an aggregate."""
         return isinstance(node, exp.Ordered) and node.parent is self.order
 
     def _output(self, position: int) -> str:
@@ -98,7 +98,7 @@ class Above:
         return name
 
     def _window(self, node: exp.Window) -> exp.Expr:
-        """Rewrite what a window function is called with; it stays a window over the estimates."""
+        """Rewrite the arguments of a window function; it becomes a window over the estimates."""
         function = aggregates.unwrapped(node.this)
         holders = [node, *aggregates.wrappers(node.this)]
         for holder in (*holders, function):
@@ -164,7 +164,7 @@ class Above:
         return column(name)
 
     def _plain(self, of: Plain) -> exp.Expr:
-        """Return the column with an aggregate that is no sum, if it is one of public columns alone."""
+        """Return the column of an aggregate that is not a sum, if it uses public columns only."""
         parts = (of.argument, *of.conditions)
         if not self.exact or any(Kind.SENSITIVE in self.cells.kind(each) for each in parts):
             raise aggregates.refusal("count(DISTINCT …)" if of.distinct else of.name)
@@ -179,7 +179,7 @@ class Above:
         return self._column((of.name, argument, filtered(when), of.distinct), of.name)
 
     def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
-        """Split factors or conditions: into those of public columns alone, and others."""
+        """Split factors or conditions into those with public columns only, and others."""
         public = [each for each in parts if self.cells.kind(each) is Kind.PUBLIC]
         return public, [each for each in parts if each not in public]
 

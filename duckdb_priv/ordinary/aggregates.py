@@ -1,7 +1,7 @@
-"""Which aggregates are sums over records, and of what.
+"""Parse aggregates into sums over records.
 
-Only sums over records stay unbiased when every record counts with its weight. An aggregate is taken apart into such
-sums, and put together from their estimates: an average is a sum over a count.
+Only sums over records stay unbiased when every record counts with its weight. So an aggregate is split into such sums,
+and computed from their estimates: an average is a sum divided by a count.
 """
 
 from __future__ import annotations
@@ -26,61 +26,61 @@ NAMES = {
     exp.Sum: "sum",
     exp.Avg: "avg",
 }
-"""Names of functions that sqlglot writes otherwise, and of those that are asked for most: writing one takes time."""
+"""Names of functions that sqlglot renders differently, and of frequent ones, because rendering takes time."""
 DECOMPOSED = ("min", "max", "any_value", "bool_or", "bool_and")
-"""Aggregates of parts that are the aggregates of the whole."""
+"""Aggregates that give the same result over the results of parts."""
 CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
 QUANTILES = (*CONTINUOUS, exp.PercentileDisc, exp.Quantile)
-"""Functions that return a quantile; those that may return a value between two values."""
+"""Functions that interpolate between two values; and all functions that return a quantile."""
 WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 class Zero(Enum):
-    """Where a sum over no records is 0, and not NULL."""
+    """When a sum over no records is 0 and not NULL."""
 
     NEVER = auto()
     """As sum(x)."""
     OF_RECORDS = auto()
-    """Where there are records that add 0, as sum(CASE WHEN … THEN x ELSE 0 END)."""
+    """If the group has records, which add 0, as in sum(CASE WHEN … THEN x ELSE 0 END)."""
     ALWAYS = auto()
     """As count(x)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum over records: of the product of its factors, over the records that meet its conditions."""
+    """A sum of the product of factors, over the records that meet the conditions."""
 
     factors: tuple[exp.Expr, ...] = ()
     conditions: tuple[exp.Expr, ...] = ()
     zero: Zero = Zero.NEVER
-    """Where it is 0, and not NULL, although no record meets its conditions."""
+    """When the sum is 0 and not NULL if no record meets its conditions."""
 
     @property
     def is_count(self) -> bool:
-        """Whether it counts records."""
+        """Whether the sum counts records."""
         return not self.factors
 
     def times(self, *factors: exp.Expr) -> Sum:
-        """Multiply what is summed."""
+        """Return the sum with more factors."""
         return replace(self, factors=(*self.factors, *factors))
 
     def where(self, *conditions: exp.Expr) -> Sum:
-        """Sum over fewer records."""
+        """Return the sum with more conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """An aggregate, as what is made of sums over records."""
+    """An aggregate computed from sums over records."""
 
     sums: Sequence[Sum]
     combine: Callable[..., exp.Expr]
-    """Makes the aggregate of the estimates of its sums."""
+    """Builds the aggregate from the estimates of its sums."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plain:
-    """An aggregate that is no sum, but known for public columns: of parts it is what it is of the whole."""
+    """An aggregate that is not a sum, but exact for public columns: it can be computed from the results of parts."""
 
     name: str
     argument: exp.Expr
@@ -90,19 +90,19 @@ class Plain:
 
 @dataclass(frozen=True, eq=False)
 class Quantile:
-    """A value below which a share of the records lies."""
+    """A quantile: the value below which a given share of the records is."""
 
     value: exp.Expr
     share: exp.Expr
     continuous: bool
-    """Whether it may lie between two values."""
+    """Whether the result is interpolated between two values."""
     descending: bool = False
-    """Whether it is counted from the largest value: of two that will do it is the upper one."""
+    """Whether records are counted from the largest value. Of two valid quantiles, the result is then the upper one."""
     conditions: tuple[exp.Expr, ...] = ()
 
 
 def name_of(function: exp.Expr) -> str:
-    """Return the name by which SQL knows a function."""
+    """Return the SQL name of a function."""
     if isinstance(function, exp.Anonymous):
         return str(function.name).lower()
     known = next((name for kind, name in NAMES.items() if isinstance(function, kind)), None)
@@ -114,7 +114,7 @@ def name_of(function: exp.Expr) -> str:
 
 
 def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Find the outermost aggregates of an expression, with FILTER and the like; those of windows are none."""
+    """Yield the outermost aggregates of an expression, including FILTER and other wrappers, but no window functions."""
     if isinstance(node, exp.Query):
         return
     if isinstance(node, exp.Window):
@@ -134,34 +134,34 @@ def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def wrappers(node: exp.Expr) -> Iterator[exp.Expr]:
-    """List FILTER and the like around a function."""
+    """Yield the wrappers of a function, such as FILTER."""
     while isinstance(node, WRAPPERS):
         yield node
         node = node.this
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
-    """Return a function without FILTER and the like."""
+    """Return a function without its wrappers."""
     while isinstance(node, WRAPPERS):
         node = node.this
     return node
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is a call of a function that aggregates."""
+    """Whether a node is a call of an aggregate function."""
     if isinstance(node, exp.AggFunc):
         return True
-    # "min" is the least of the kinds of a name that is both, such as list_sum and sum are not. To sqlglot 28 and 29,
-    # list(x) makes a list of values.
+    # A name with several kinds, one of which is aggregate, counts as an aggregate. sqlglot 28 and 29 parse list(x) as a
+    # list of values.
     return (
         isinstance(node, exp.Anonymous | exp.List) and functions().get(name_of(node)) == "aggregate"
     )
 
 
 def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
-    """Return the parts of an aggregate.
+    """Parse an aggregate into its parts.
 
-    Raises QueryRefused for what is neither a sum over records nor made of such sums.
+    Raises QueryRefused if the aggregate cannot be computed from sums over records.
 
     >>> import sqlglot
     >>> parse(sqlglot.parse_one("avg(x)", dialect="duckdb")).combine(exp.column("s"), exp.column("n")).sql("duckdb")
@@ -214,7 +214,7 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
 
 
 def each_of_list(node: exp.Expr) -> list[exp.Expr]:
-    """Return the quantiles of a list of shares, one call for each; none where it is no list of quantiles.
+    """Return one quantile call for each of a list of shares; an empty list for any other node.
 
     >>> import sqlglot
     >>> several = sqlglot.parse_one("quantile_cont(a, [0.1, 0.9])", dialect="duckdb")
@@ -233,7 +233,7 @@ def each_of_list(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _quantile(node: exp.Expr) -> Quantile | None:
-    """Return the parts of a quantile, if it is one.
+    """Parse a quantile; None for any other node.
 
     >>> import sqlglot
     >>> found = _quantile(sqlglot.parse_one("percentile_disc(0.9) WITHIN GROUP (ORDER BY a DESC)", dialect="duckdb"))
@@ -271,7 +271,7 @@ def _quantile(node: exp.Expr) -> Quantile | None:
 
 
 def refusal(name: str) -> QueryRefused:
-    """Return the error for an aggregate that is no sum over records."""
+    """Return the error for an aggregate that is not a sum over records."""
     hints = {
         "min": "the smallest value that is likely to occur: GROUP BY it, and look at the counts",
         "max": "the largest value that is likely to occur: GROUP BY it, and look at the counts",
@@ -307,7 +307,7 @@ def _argument(function: exp.Expr) -> exp.Expr | None:
 
 
 def _extra(function: exp.Expr) -> bool:
-    """Whether a call has further arguments."""
+    """Whether a call has more than one argument."""
     if isinstance(function, exp.Anonymous):
         return len(function.expressions) > 1
     return bool(function.args.get("expression") or function.args.get("expressions"))
@@ -318,7 +318,7 @@ def _is_every_row(argument: exp.Expr | None) -> bool:
 
 
 def _summed(of: Sum, value: exp.Expr) -> Sum:
-    """Multiply what is summed by a value, factor by factor: CASE WHEN … THEN x ELSE 0 is a condition and x."""
+    """Multiply a sum by a value. CASE WHEN … THEN x ELSE 0 becomes a condition and the factor x."""
     while isinstance(value, exp.Paren):
         value = value.this
     if isinstance(value, exp.Mul):
@@ -335,7 +335,7 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
 
 
 def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Expr] | None:
-    """Return condition and value of a CASE or IF with one branch, and else NULL or, if that will do, 0."""
+    """Return condition and value of a CASE or IF with one branch whose ELSE is NULL or, if ``zero``, 0."""
     if isinstance(value, exp.If):
         branches, default = [value], value.args.get("false")
     elif isinstance(value, exp.Case) and value.this is None:
@@ -351,7 +351,7 @@ def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Ex
 
 
 def _not_null(value: exp.Expr) -> list[exp.Expr]:
-    """Write when a value is not missing, condition by condition."""
+    """Return the conditions that a value is not NULL."""
     while isinstance(value, exp.Paren):
         value = value.this
     if isinstance(value, exp.Literal | exp.Boolean):
@@ -367,7 +367,7 @@ def _not_null(value: exp.Expr) -> list[exp.Expr]:
 
 
 def _without_sign(value: exp.Expr) -> tuple[exp.Expr, bool]:
-    """Return a value without the signs before it, and whether they change it."""
+    """Return a value without its leading signs, and whether they negate it."""
     negated = False
     while isinstance(value, exp.Paren | exp.Neg):
         negated ^= isinstance(value, exp.Neg)
@@ -384,14 +384,14 @@ def _negated(estimate: exp.Expr) -> exp.Expr:
 
 
 def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
-    """Divide; where no record is estimated to be there, the average is not known."""
+    """Return total divided by number of records; NULL if the estimated number is not positive."""
     condition = exp.GT(this=records.copy(), expression=exp.Literal.number(0))
     average = exp.Div(this=total, expression=records)
     return exp.Case(ifs=[exp.If(this=condition, true=average)])
 
 
 def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
-    """Return an aggregate as the number of records, and sums of its arguments and of their products."""
+    """Return an aggregate as a function of the number of records and of sums of arguments and their products."""
     formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
     stated = {column.name for column in formula.find_all(exp.Column)}
     sums = {"n": counted}

@@ -1,7 +1,7 @@
-"""Names that a SELECT gives to its own results, and uses again further on: written out, as DuckDB means them.
+"""Replace the aliases that a SELECT uses itself by their expressions, with DuckDB's rules of precedence.
 
-In WHERE, GROUP BY and further on in the SELECT list, a column of a table comes before an alias; in HAVING and QUALIFY a
-group key does; in ORDER BY the alias comes first, and stays.
+In WHERE, GROUP BY and later in the SELECT list, a table's column precedes an alias. In HAVING and QUALIFY, a group key
+does. In ORDER BY the alias comes first, and is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from duckdb_priv.ordinary.scope import Scope
 
 
 def expand_aliases(select: exp.Select, scope: Scope) -> None:
-    """Write the aliases of a SELECT out where they are used, in place.
+    """Replace the aliases of a SELECT by their expressions, in place.
 
     >>> import sqlglot
     >>> query = sqlglot.parse_one("SELECT a + 1 AS b, count(*) AS n FROM t GROUP BY b HAVING n > 3 ORDER BY n")

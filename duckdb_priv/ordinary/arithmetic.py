@@ -1,7 +1,7 @@
-"""What a result is of the estimates in it: a linear combination, a quotient of two, a smooth function, or neither.
+"""Classify a result as a linear combination of estimates, a quotient of two, a smooth function, or none of these.
 
-On that it depends how uncertain it is. A linear combination has a variance of its own; a quotient has Fieller's
-interval; a smooth function is linear nearby, with its derivatives for coefficients (the delta method).
+The kind determines the interval. A linear combination has a variance. A quotient has Fieller's interval. A smooth
+function is approximated by a linear one with its derivatives as coefficients (the delta method).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from sqlglot import exp
 from duckdb_priv.ordinary.names import text
 
 Summands = Mapping[str, str]
-"""Coefficients, as SQL, by the estimates that they multiply."""
+"""Coefficients as SQL, by estimate."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linear combination of estimates, and what is added to it that is none."""
+    """A linear combination of estimates plus a constant."""
 
     terms: Summands
     constant: str = "0"
@@ -39,13 +39,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Smooth:
-    """A function with derivatives."""
+    """A function of estimates with its derivatives."""
 
     terms: Summands
 
 
 def understand(value: exp.Expr, estimates: Collection[str]) -> Linear | Ratio | Smooth | None:
-    """Return what a result is of some columns that are estimates; none where it is of none, or has no derivative.
+    """Classify a result as a function of the columns ``estimates``; None if it uses none or has no derivative.
 
     >>> import sqlglot
     >>> understand(sqlglot.parse_one("round(100 * a / nullif(b, 0), 1)"), {"a", "b"})
@@ -73,7 +73,7 @@ def _estimates_in(value: exp.Expr, estimates: Collection[str]) -> bool:
 
 
 def _within(value: exp.Expr) -> exp.Expr | None:
-    """Return the number within what only shows it in another way, or guards it against zero or nothing."""
+    """Return the number inside a cast, a rounding or a guard against zero or NULL."""
     found: exp.Expr | None = None
     if isinstance(value, exp.Paren | exp.Round | exp.Nullif) or (
         isinstance(value, exp.Cast | exp.TryCast) and value.to.is_type(*exp.DataType.NUMERIC_TYPES)
@@ -92,7 +92,7 @@ def _within(value: exp.Expr) -> exp.Expr | None:
 
 
 def within_case(value: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-    """Return the condition and the number of a CASE that shows a number, or else 0 or nothing.
+    """Return the condition and the number of a CASE that returns a number, or else 0 or NULL.
 
     >>> import sqlglot
     >>> [each.sql() for each in within_case(sqlglot.parse_one("CASE WHEN b > 0 THEN a / b ELSE 0 END"))]
@@ -136,7 +136,7 @@ def _linear(value: exp.Expr, estimates: Collection[str]) -> dict[str, str] | Non
 
 
 def _constant(value: exp.Expr, estimates: Collection[str]) -> str:
-    """Write what a linear combination is where all its estimates are 0."""
+    """Write the value of a linear combination if all its estimates are 0."""
     if not _estimates_in(value, estimates):
         return text(value)
     inner = _within(value)
@@ -179,7 +179,7 @@ def _ratio(value: exp.Expr, estimates: Collection[str], factor: str) -> Ratio | 
         factor = _product("-1", factor) if isinstance(top, exp.Neg) else factor
         top = top.this
         above = _linear(top, estimates)
-    # 100 * a / b is a hundred times a / b: then that a is a count is seen.
+    # 100 * a / b is read as 100 * (a / b), so that the count a is recognized.
     if isinstance(top, exp.Mul):
         for one, other in ((top.this, top.expression), (top.expression, top.this)):
             if not _estimates_in(other, estimates):
@@ -235,7 +235,7 @@ OUTER: Mapping[type[exp.Expr], str] = {
     exp.Exp: "{f}",
     exp.Abs: "sign({x})",
 }
-"""Derivatives of functions f of x."""
+"""Derivatives of functions of x."""
 
 
 def _plus(one: dict[str, str] | None, two: dict[str, str] | None) -> dict[str, str] | None:

@@ -1,7 +1,7 @@
-"""Counting the published rows once: cells of rows that are equal in all columns that the rest of the query uses.
+"""Group the published rows into cells: rows that are equal in all columns that the rest of the query uses.
 
-Everything that depends on public columns alone is computed here, over the rows; everything else once per cell.
-A cell has the public values that are asked for, what its rows report, and sums over its rows.
+Expressions over public columns alone are computed here, for each row; everything else once per cell. A cell has the
+requested public values, the reported values, and sums over its rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ NO_VALUES = (
     exp.Distinct,
     exp.Star,
 )
-"""Parts of expressions that are no value of a column."""
+"""Nodes of expressions that are not values."""
 
 
 class Cells:
-    """The cells of one SELECT over a release; it grows as the SELECT is rewritten."""
+    """The cells of one SELECT over a release. Rewriting the SELECT adds columns."""
 
     def __init__(
         self,
@@ -39,27 +39,27 @@ class Cells:
     ) -> None:
         assert source.release is not None
         self.around = around
-        """Columns of the tables around the SELECT that it names: no column here may have their names."""
+        """Columns of outer tables that the SELECT names. Columns of the cells must have other names."""
         self.source, self.release, self.outer = source, source.release, outer
         self.conditions: list[exp.Expr] = []
-        """Which rows are counted."""
+        """Conditions on the counted rows."""
         self.attributes: dict[str, Attribute] = {}
-        """The attributes that the rest of the query asks for, by name in lower case."""
+        """The attributes that the rest of the query uses, by name in lower case."""
         self.scale_key = ""
-        """The column of the cells that says how far their rows are perturbed, where an attribute asks for it."""
+        """The column with the strength of perturbation, if an attribute needs it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
         self._sums: dict[str, str] = {}
         self._taken = {name.lower() for name in (*taken, *around)}
         self._taken.update(self.release.columns)
         self.weight, self.shown = self._fresh("weight"), self._fresh("shown")
-        """Columns of the classes: the weight of a true value, and whether it is the one that is reported."""
+        """Columns of the classes: the weight of a true value, and whether it is the reported one."""
 
     def kind(self, expression: exp.Expr) -> Kind:
-        """Return what an expression depends on."""
+        """Return the kind of an expression: the columns on which it depends."""
         return kind(expression, self.source, self.outer)
 
     def kept(self, expression: exp.Expr) -> exp.Expr:
-        """Return an expression over cells: what depends on public columns alone is a column of theirs."""
+        """Return an expression over cells, in which each part over public columns alone is a column of the cells."""
         depends = self.kind(expression)
         if depends is Kind.CONSTANT:
             return expression
@@ -77,7 +77,7 @@ class Cells:
         return expression
 
     def keep_within(self, node: exp.Expr) -> None:
-        """Let all that a part of a query consists of be over cells."""
+        """Rewrite all expressions in a part of a query over cells, in place."""
         for child in list(node.iter_expressions()):
             kept = self.kept(child)
             if kept is not child:
@@ -89,9 +89,10 @@ class Cells:
         conditions: Sequence[exp.Expr],
         count: str | None = None,
     ) -> str:
-        """Return the column with the sum over the rows of a cell: of the product of some public values.
+        """Return the column with the sum of a product of public values over the rows of a cell.
 
-        A row counts for what it stands for, or for ``count``, an expression over the row; "1" for one.
+        A row counts as the number of records that it represents, or as ``count``, an expression over the row; "1" is
+        one.
         """
         scale = self.scale if count is None else "" if count == "1" else count
         product = " * ".join(
@@ -105,7 +106,7 @@ class Cells:
         return self._column(found, "n" if not factors and not conditions else "sum")
 
     def aggregate(self, name: str, argument: exp.Expr, conditions: Sequence[exp.Expr]) -> str:
-        """Return the column with another aggregate of the rows of a cell."""
+        """Return the column with any other aggregate over the rows of a cell."""
         found = f"{name}({text(argument)})"
         if conditions:
             found += f" FILTER (WHERE {' AND '.join(f'({text(each)})' for each in conditions)})"
@@ -113,16 +114,16 @@ class Cells:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a cell but what its rows report."""
+        """The columns of a cell, except the reported values."""
         return [*(name for name, _ in self._keys.values()), *self._sums.values()]
 
     @property
     def keys(self) -> list[str]:
-        """The public values of a cell."""
+        """The columns with the public values of a cell."""
         return [name for name, _ in self._keys.values()]
 
     def sql(self) -> str:
-        """Write the query that counts."""
+        """Write the query of the cells."""
         named = [
             text(each)
             + ("" if isinstance(each, exp.Column) and each.name == name else f" AS {text(name)}")
@@ -142,12 +143,12 @@ class Cells:
 
     @property
     def scale(self) -> str:
-        """How many source records a row stands for; nothing where it is one."""
+        """The SQL of the number of source records that a row represents; empty if it is one."""
         return self.given_scale if self.release.weighed else ""
 
     @property
     def given_scale(self) -> str:
-        """The column of the scale, whatever it says."""
+        """The column of the scale, whatever its meaning."""
         assert self.release.scale is not None
         return f"CAST({self._qualified(self.release.scale)} AS DOUBLE)"
 
@@ -177,7 +178,7 @@ class Cells:
 
 
 def _is_value(node: exp.Expr) -> bool:
-    """Whether a part of an expression is one itself, of which a column can hold the value."""
+    """Whether a node is an expression whose value a column can hold."""
     is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return isinstance(node, exp.Condition) and not isinstance(node, NO_VALUES) and not is_branch
 

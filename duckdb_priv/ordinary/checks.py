@@ -1,4 +1,4 @@
-"""What is looked at before a SELECT is estimated: that DuckDB understands it, and that its values exist."""
+"""Check a SELECT before it is estimated: DuckDB must understand it, and its values must exist."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ BY_CHANCE = {
     "currval",
     "setseed",
 }
-"""Functions that say something else of every row."""
+"""Functions that return a different value for every row."""
 EMPTY = re.compile(r"SELECT _priv_empty_\d+")
-"""The place of the empty columns of a release, whose text is not read again."""
+"""The placeholder of a release's empty columns, whose text is not parsed again."""
 SHOWN = 20
-"""How many values a message lists."""
+"""Maximum number of values in a message."""
 HANDLED = {
     "with_", "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "offset",
     "distinct", "windows", "operation_modifiers",
 }  # fmt: skip
-"""Clauses of a SELECT that are understood."""
+"""Supported clauses of a SELECT."""
 
 
 def check(
@@ -45,7 +45,7 @@ def check(
     connection: ConnectedTables,
     parameters: Mapping[str, Any],
 ) -> None:
-    """Refuse what cannot be estimated whatever it is summed to, and values that do not exist."""
+    """Refuse clauses that cannot be estimated, and values that do not exist."""
     for clause, node in select.args.items():
         if node and clause not in HANDLED:
             raise QueryRefused(
@@ -90,7 +90,7 @@ def _check_values(
     connection: ConnectedTables,
     parameters: Mapping[str, Any],
 ) -> None:
-    """Refuse comparisons of an attribute with what its domain does not have: mostly they are misspelt."""
+    """Refuse comparisons of an attribute with values outside its domain, which are mostly misspelt."""
     compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
     for column in select.find_all(exp.Column):
         attribute = source.attribute(column)
@@ -121,7 +121,7 @@ def _check_values(
 
 
 def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[exp.Expr]:
-    """List the literals that a column is compared with for equality, and the values of parameters."""
+    """Return the literals and parameter values that a column is compared with for equality."""
     node: exp.Expr = column
     parent = node.parent
     while isinstance(parent, exp.Paren):
@@ -134,14 +134,14 @@ def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[ex
     elif isinstance(parent, exp.Case) and parent.this is node:
         found = [branch.this for branch in parent.args["ifs"]]
     found = [_given(each, parameters) for each in found]
-    # "Is empty" is asked of every column, and no misspelt value.
+    # Tools compare every column with '' to find empty values; this is not a misspelt value.
     return [
         each for each in found if each is not None and _is_literal(each) and not _is_empty(each)
     ]
 
 
 def _given(node: exp.Expr | None, parameters: Mapping[str, Any]) -> exp.Expr | None:
-    """Return the value of a parameter that is a text or a number, and anything else as it is."""
+    """Return a parameter's value as a literal if it is a text or a number; any other node unchanged."""
     if isinstance(node, exp.Placeholder | exp.Parameter):
         value = parameters.get(node.name)
         return exp.convert(value) if isinstance(value, str | int | float) else None
@@ -159,9 +159,9 @@ def _is_literal(node: exp.Expr) -> bool:
 
 
 def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
-    """Write a query over empty columns of the true types, which DuckDB can describe.
+    """Write the query over empty columns with the true types, so that DuckDB can describe it.
 
-    What is wrong with it is then said in DuckDB's words, and its columns are named as DuckDB names them.
+    So errors have DuckDB's messages, and columns have DuckDB's names.
     """
     query, places = query.copy(), dict[str, str]()
     named_by_with = {cte.alias.lower() for cte in query.find_all(exp.CTE)}

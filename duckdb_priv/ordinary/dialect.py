@@ -1,10 +1,10 @@
-"""SQLAlchemy's dialect for releases: what is asked of them is asked as if they were the true tables.
+"""SQLAlchemy dialect for releases: queries are written as if the tables were the true ones.
 
 ``create_engine("duckdb_priv:///visits_public.duckdb")`` opens a release file for reading with duckdb_engine's dialect,
-answers every query by estimates, and shows attributes as columns of the table. ``?intervals=true`` puts
-intervals beside the estimates, and ``&confidence=0.9`` says of which confidence. ``?counts=rounded`` is for programs
-that insist on whole numbers. The connection is confined to the
-file, as that of ``duckdb_priv.open_release``; ``?trusted=true`` makes it a plain one.
+answers every query by estimates, and lists attributes as columns of the table. ``?intervals=true`` adds intervals to
+the estimates, and ``&confidence=0.9`` sets their confidence. ``?counts=rounded`` is for programs that require whole
+numbers. Like ``duckdb_priv.open_release``, the connection can read only this file; ``?trusted=true`` removes the
+restriction.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TYPES = {
     "BIGINT": types.BigInteger, "HUGEINT": types.Numeric, "FLOAT": types.Float, "DOUBLE": types.Float,
     "DECIMAL": types.Numeric, "DATE": types.Date, "TIME": types.Time, "TIMESTAMP": types.DateTime,
 }  # fmt: skip
-"""SQLAlchemy's types by DuckDB's; everything else is shown as a text."""
+"""SQLAlchemy's types by DuckDB's; all other types are shown as text."""
 
 
 TRUE = ("1", "true", "yes", "on")
 
 
 class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
-    """DuckDB, with estimates."""
+    """The DuckDB dialect, with estimates."""
 
     supports_statement_cache = False
     intervals = False
@@ -40,7 +40,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
     counts = "estimates"
 
     def create_connect_args(self, url: URL) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Read what the URL says of intervals, and open what it names for reading."""
+        """Read the URL's options for intervals, and open its file for reading."""
         arguments, options = super().create_connect_args(url)
         config = options["url_config"]
         self.intervals = config.pop("intervals", "false").lower() in TRUE
@@ -54,17 +54,17 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         return arguments, options
 
     def connect(self, *arguments: Any, **options: Any) -> Any:
-        """Connect; what is executed is answered by estimates, or raises QueryRefused."""
+        """Return a connection whose statements are answered by estimates, or raise QueryRefused."""
         connection = super().connect(*arguments, **options)
         plain = connection.cursor
-        # Some programs, as Superset, execute on a cursor of their own.
+        # Some programs, such as Superset, execute on their own cursor.
         connection.cursor = lambda: Cursor(plain(), self)
         return connection
 
     def get_columns(
         self, connection: Any, table_name: str, schema: str | None = None, **options: Any
     ) -> list[dict[str, Any]]:
-        """List the columns of a table; of a release, those that queries may name."""
+        """Return the columns of a table; for a release, those that queries may name."""
         preparer = self.identifier_preparer
         name = preparer.quote(table_name)
         if schema:
@@ -92,21 +92,21 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         ]
 
     def get_pk_constraint(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return that there is no primary key."""
+        """Return an empty primary key."""
         return {"constrained_columns": [], "name": None}
 
     def get_foreign_keys(self, *_: Any, **options: Any) -> list[Any]:
-        """Return that there are no foreign keys."""
+        """Return no foreign keys."""
         return []
 
     get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys
 
     def get_table_comment(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return no comment of the table."""
+        """Return no comment."""
         return {"text": None}
 
     def get_table_options(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return no options of how the table is stored."""
+        """Return no storage options."""
         return {}
 
     def meant(self, cursor: Any, statement: str, parameters: Any) -> str:
@@ -122,7 +122,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
 
 
 class Cursor:
-    """A cursor of duckdb_engine, on which every statement is answered by estimates."""
+    """A cursor of duckdb_engine that answers every statement by estimates."""
 
     def __init__(self, cursor: Any, dialect: Dialect) -> None:
         self._cursor, self._dialect = cursor, dialect
@@ -137,11 +137,11 @@ class Cursor:
 
 
 def _connection(cursor: Any) -> Any:
-    """Return DuckDB's own connection: a statement returns the one that it ran on."""
+    """Return DuckDB's own connection: executing a statement returns the connection that it ran on."""
     return cursor.connection.execute("SELECT 1")
 
 
-# A release has columns, and nothing else that PostgreSQL's catalog would list for a table. SQLAlchemy 1.4 asks table by
-# table, and has none of these.
+# PostgreSQL's catalog lists more for a table, but a release has only columns. SQLAlchemy 1.4 asks table by table,
+# without these methods.
 for _name in (each for each in vars(DefaultDialect) if each.startswith("get_multi_")):
     setattr(Dialect, _name, getattr(DefaultDialect, _name))

@@ -1,10 +1,10 @@
-"""One SELECT that sums up a release by its attributes, rewritten into a query over what is published.
+"""Rewrite one SELECT that aggregates a release by its attributes into a query over the published table.
 
-Three steps, each a common table expression:
+The query has three steps, each a common table expression:
 
 - ``cells`` counts the published rows (``cells.py``);
-- ``estimates`` gives every cell each true value with its weight (``law.py``), and sums up as the query does;
-- what is above the aggregates is left as it was, over the estimates.
+- ``estimates`` joins every cell with each true value and its weight (``law.py``), and aggregates as the query does;
+- the expressions above the aggregates are kept, over the estimates.
 
 Filters, joins, groups and sums are linear in the weighted records, so the estimates stay unbiased.
 """
@@ -48,7 +48,7 @@ from duckdb_priv.ordinary.work import refuse_too_much
 
 @dataclass
 class Estimation:
-    """A SELECT while it is rewritten."""
+    """A SELECT that is being rewritten."""
 
     select: exp.Select
     source: FromItem
@@ -57,9 +57,9 @@ class Estimation:
     connection: ConnectedTables
     names: Names
     outputs: Sequence[str]
-    """Names under which the expressions of the SELECT list come out."""
+    """Names of the result's columns."""
     confidence: float | None = None
-    """Of the intervals beside the estimates; none where there are none."""
+    """The confidence of the intervals; None without intervals."""
 
     def __post_init__(self) -> None:
         others = {name for each in self.sources if each is not self.source for name in each.columns}
@@ -73,7 +73,7 @@ class Estimation:
 
     @property
     def release(self) -> Release:
-        """The release that is summed up."""
+        """The release that is aggregated."""
         assert self.source.release is not None
         return self.source.release
 
@@ -119,9 +119,9 @@ class Estimation:
         self._put(items, above, windows, steps)
 
     def _above(self) -> Above:
-        """Find the conditions and the group keys, and whether sums of public columns are known."""
+        """Collect the conditions and the group keys, and decide whether sums of public columns are exact."""
         self._left = self._conditions()
-        # In GROUP BY, a column of another table comes before a key of that name.
+        # In GROUP BY, a column of another table takes precedence over a key of the same name.
         taken = {name for each in self.sources if each is not self.source for name in each.columns}
         keys = group_keys(self.select, taken | self.cells.around)
         joins = self.select.args.get("joins") or []
@@ -137,9 +137,9 @@ class Estimation:
         )
 
     def _conditions(self) -> list[exp.Expr]:
-        """Split WHERE: rows are chosen by public columns before they are counted, by anything else afterwards.
+        """Split WHERE: conditions on public columns select rows before they are counted, all others afterwards.
 
-        What is true of all rows, such as ``disease = 'flu' OR true``, chooses none.
+        A condition that is true for all rows, such as ``disease = 'flu' OR true``, is dropped.
         """
         where = self.select.args.get("where")
         left = []
@@ -153,14 +153,14 @@ class Estimation:
         return left
 
     def _own(self, name: str) -> exp.Expr:
-        """Return a column of the release by its name, or a column of no table where it has none of the name."""
+        """Return a column of the release by name, or a column without a table if the release has none of that name."""
         found = column(name, self.source.alias)
         if name.lower() in self.source.columns:
             found.meta[MARK] = self.source.number
         return found
 
     def _quantiled(self, select: exp.Select, quantiles: Mapping[str, Quantile]) -> Quantiled:
-        """Write the steps to the quantiles of a SELECT that is not rewritten yet."""
+        """Write the steps that compute the quantiles of a SELECT before it is rewritten."""
         group = select.args.get("group")
         sets = group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
         if quantiles and sets:
@@ -178,7 +178,7 @@ class Estimation:
         return found
 
     def _counted(self, select: exp.Select, quantile: Quantile) -> Counted:
-        """Count the records by a value besides the groups."""
+        """Count the records by groups and by the value of a quantile."""
         value = bare(quantile.value)
         number = len(group_keys(select.copy(), ()))
         for name in ("having", "qualify", "order", "distinct", "windows", "limit", "offset"):
@@ -201,12 +201,12 @@ class Estimation:
         return Counted(frame, measures, found.keys[value], groups)
 
     def _frame(self, found: Above) -> Frame:
-        """Write all that the sums are taken over."""
+        """Return the tables, conditions and groups of the sums."""
         conditions, joins = self._left, self.select.args.get("joins") or []
         kinds = {name: self.cells.kind(key) for key, name in found.keys.items()}
         of_conditions = list(map(self.cells.kind, conditions))
         separable = all(each in PURE for each in (*kinds.values(), *of_conditions))
-        # What depends on other tables depends on what these are joined on.
+        # An expression over other tables also depends on their join conditions.
         of_joins = reduce(or_, map(self._kind_of_join, joins), Kind.CONSTANT)
         through = [of_joins, *(each | of_joins for each in kinds.values() if Kind.OTHER in each)]
         pure_keys = [each for each in kinds.values() if Kind.OTHER not in each]
@@ -249,12 +249,12 @@ class Estimation:
         )  # fmt: skip
 
     def _kind_of_join(self, join: exp.Join) -> Kind:
-        """Return what a join depends on."""
+        """Return the kind of a join: the columns on which it depends."""
         using = [self.cells.kind(self._own(name.name)) for name in join.args.get("using") or ()]
         return reduce(or_, using, self.cells.kind(join))
 
     def _join(self, join: exp.Join) -> str:
-        """Write a join over cells: what it is joined on are columns of theirs, or attributes."""
+        """Write a join over cells: its condition uses columns of the cells, or attributes."""
         for name in join.args.get("using") or ():
             if name.name.lower() in self.source.columns:
                 self.cells.kept(self._own(name.name))
@@ -271,7 +271,7 @@ class Estimation:
         windows: list[exp.Expr],
         estimates: list[tuple[str, str]],
     ) -> None:
-        """Put the rewritten SELECT into the place of the old one."""
+        """Replace the old SELECT by the rewritten one."""
         select = self.select
         for name in ("joins", "where", "group", "having", *above):
             select.set(name, None)
@@ -282,7 +282,7 @@ class Estimation:
         for name, node in above.items():
             select.set(name, node)
         select.set("windows", windows or None)
-        # Between the parts of a set operation no WITH is allowed.
+        # Parts of a set operation cannot have a WITH clause.
         holder: exp.Expr = select
         while isinstance(holder.parent, exp.SetOperation):
             holder = holder.parent

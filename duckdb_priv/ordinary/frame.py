@@ -1,4 +1,4 @@
-"""What the sums of a SELECT are taken over, and how they are written: cells, their true values, and the estimates."""
+"""Write the sums of a SELECT: over cells with their true values, aggregated to estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.sqltext.quoting import literal
 
 CLASSES = "_priv_classes"
-"""The name of the classes among the tables of a SELECT."""
+"""The placeholder for the classes among the tables of a SELECT."""
 SAYS_NOTHING = (
     "one of the values that are asked for is in every decoy group, or published like another one, so that nothing can"
     " be reported of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
@@ -24,36 +24,36 @@ SAYS_NOTHING = (
 Steps = list[tuple[str, str]]
 """Common table expressions: names and queries."""
 PlainColumn = tuple[str, str, str, bool]
-"""An aggregate of public columns: its name, argument and filter, and whether it is of different values.
+"""An aggregate of public columns: its name, argument and filter, and whether it is DISTINCT.
 
-For the level of a group: "grouping", the keys, and the level of the group of all records."""
+For the grouping level: "grouping", the keys, and the level of the group of all records."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A sum over records: of public values, which are summed within cells, times what depends on the true values."""
+    """A sum over records of public values, which are summed within cells, times factors that depend on true values."""
 
     cell: str
     """The column of the cells with the sum of the public values."""
     public: tuple[exp.Expr, ...]
-    """Those public values."""
+    """The public values."""
     before: tuple[exp.Expr, ...]
-    """Public conditions of what is summed."""
+    """Public conditions on the summed records."""
     factors: tuple[str, ...]
-    """What each class is multiplied by, as SQL over the classes."""
+    """Factors that depend on true values, as SQL over the classes."""
     conditions: tuple[str, ...]
-    """Which classes are summed."""
+    """Conditions on the summed classes."""
     exact: bool
-    """Whether it is known, because nothing in it depends on an attribute."""
+    """Whether the sum is exact, because it does not depend on an attribute."""
     counts: bool
-    """Whether it counts records."""
+    """Whether the sum counts records."""
     of_attribute: bool
-    """Whether which classes are summed depends on attributes alone."""
+    """Whether the conditions on classes depend on attributes alone."""
     zero: Zero
-    """Where it is 0, and not NULL, although no record is summed."""
+    """When the sum is 0 and not NULL if no record is summed."""
 
     def written(self, total: str, records: str) -> str:
-        """Write it as SQL has it where no record is summed; ``records`` says whether there are any in the group."""
+        """Write the sum with SQL's result for no summed record; ``records`` says whether the group has records."""
         if self.zero is Zero.NEVER:
             return total
         total = f"coalesce({total}, 0)"
@@ -76,21 +76,21 @@ class Frame:
     groups: Sequence[str]
     """Elements of GROUP BY."""
     subtotals: bool
-    """Whether they are more than plain keys."""
+    """Whether GROUP BY has more than plain keys, such as ROLLUP."""
     of_all: bool
-    """Whether there is a group of all records, even if there is none."""
+    """Whether a group of all records exists even without any record."""
     joined: bool
-    """Whether there are other tables."""
+    """Whether the SELECT joins other tables."""
     sensitive_keys: frozenset[str]
     """Keys that depend on attributes."""
     separable: bool
     """Whether every key and every condition depends on public columns alone, or on attributes alone."""
     partly_unknown: bool = False
-    """Whether nothing is known of some values of the attributes."""
+    """Whether some values of the attributes have no weights."""
     mixed: Sequence[str] = ()
-    """The conditions of ``where`` that do not depend on public columns alone, or on attributes alone."""
+    """The conditions of ``where`` that depend on public columns and attributes together."""
     uneven: bool = False
-    """Whether groups or joins leave some records other true values than others."""
+    """Whether groups or joins restrict the true values of some records and not of others."""
 
     def estimates(
         self,
@@ -99,7 +99,7 @@ class Frame:
         measures: Mapping[str, Measure],
         plain: Mapping[str, PlainColumn],
     ) -> Steps:
-        """Write the steps that lead to the estimates."""
+        """Return the steps that compute the estimates."""
         cells = names.fresh("cells")
         laws = {each: names.fresh(f"{each}_law") for each in self.attribute_names}
         selected = [
@@ -118,16 +118,16 @@ class Frame:
 
     @property
     def attribute_names(self) -> list[str]:
-        """The attributes that are asked for."""
+        """The names of the requested attributes."""
         return [each.name for each in self.cells.attributes.values()]
 
     @property
     def selected_keys(self) -> list[str]:
-        """The group keys, as in a SELECT over the classes."""
+        """The group keys, as items of a SELECT over the classes."""
         return self.selected_keys_of(self.keys)
 
     def selected_keys_of(self, names: Iterable[str]) -> list[str]:
-        """Some group keys, as in a SELECT over the classes."""
+        """The given group keys, as items of a SELECT over the classes."""
         keys = [(name, self.keys[name]) for name in names]
         return [
             value if value.rpartition(".")[2] == text(name) else f"{value} AS {text(name)}"
@@ -135,7 +135,7 @@ class Frame:
         ]
 
     def law_steps(self, laws: Mapping[str, str], more: Sequence[str] = ()) -> Steps:
-        """Write the numbers of each attribute; ``more`` are further ones."""
+        """Return the steps that read the numbers of each attribute; ``more`` names additional numbers."""
         return [
             (laws[each.name], law_sql(self.connection, self.release, each, more))
             for each in self.cells.attributes.values()
@@ -148,7 +148,7 @@ class Frame:
         more: Sequence[str] = (),
         positions: Sequence[str] = (),
     ) -> str:
-        """Write the classes: cells with each true value that their rows may have. ``more`` are columns of cells."""
+        """Write the classes: each cell with every true value of its rows. ``more`` are additional columns."""
         return classes_sql(
             cells, [*self.cells.columns, *more], list(self.cells.attributes.values()), laws,
             self.cells.weight, self.cells.shown, positions, self.partly_unknown, self.cells.scale_key,
@@ -165,26 +165,26 @@ class Frame:
         return f"{text(self.alias)}.{text(name)}"
 
     def summed(self, of: Measure) -> list[str]:
-        """Write which cells have a record that is summed, if that can be asked of the number of their records alone."""
+        """Return the condition that a cell has a summed record, if its number of records decides this."""
         return (
             [f"{self.column(of.cell)} > 0"]
             if of.before and not of.public and of.zero is Zero.NEVER
             else []
         )
 
-    # A count is summed in steps of a power of two, and so without an error that depends on the order of the sum: counts
-    # of the same records are equal to the last digit.
+    # A count is summed in steps of a power of two. So it has no rounding error that depends on the order of the sum,
+    # and counts of the same records are equal to the last digit.
 
     @property
     def _steps(self) -> str:
         return str(steps_of(self.release.rows))
 
     def in_steps(self, of: Measure, added: str) -> str:
-        """Write what is added to a sum, in steps if it is a count."""
+        """Write the summand of a sum, in whole steps if it is a count."""
         return f"round({added} * {self._steps})" if of.counts else added
 
     def of_steps(self, of: Measure) -> str:
-        """Write what makes a sum in steps a count."""
+        """Write the division that converts a sum of steps into a count."""
         return f" / {self._steps}" if of.counts else ""
 
     def _sum(self, of: Measure) -> str:
@@ -221,7 +221,7 @@ def select_sql(
 
 
 def known(total: str, partly_unknown: bool) -> str:
-    """Write a sum of weights that raises an error where one of them is not known, and so not a number."""
+    """Write a sum of weights that raises an error if a weight is unknown (NaN)."""
     if not partly_unknown:
         return total
     return (
@@ -235,7 +235,7 @@ def filtered(conditions: Sequence[str]) -> str:
 
 
 def parenthesized(condition: str) -> str:
-    """Write a condition so that AND may follow.
+    """Write a condition so that AND may follow it.
 
     >>> parenthesized("a = 1 OR b = 2"), parenthesized("a = 1")
     ('(a = 1 OR b = 2)', 'a = 1')

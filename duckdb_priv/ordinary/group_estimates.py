@@ -1,4 +1,4 @@
-"""Computing with estimates of groups: what is not linear in them counts their noise as well, and is refused."""
+"""Refuse functions of group estimates that are not linear: their result would include the noise."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SQUARED = (
     "regr_sxx",
     "regr_syy",
 )
-"""Aggregates that square what they aggregate."""
+"""Aggregates that square their argument."""
 PAIRED = ("covar_pop", "covar_samp", "regr_sxy", "regr_slope", "regr_intercept")
-"""Those that multiply one argument with another; they are linear in the first one if the second one is public."""
+"""Aggregates that multiply two arguments; they are linear in the first one if the second one is public."""
 SQUARES = (
     "USE estimated in a release file, and take the error off: sum(n * n - e * e) FROM (SELECT …, count(*) AS n,"
     " count_stderr() AS e …)"
@@ -44,7 +44,7 @@ def estimates_of(select: exp.Select, names: Sequence[str]) -> frozenset[str]:
 def passed_on(
     select: exp.Select, names: Sequence[str], sources: Sequence[FromItem]
 ) -> frozenset[str]:
-    """Return the columns of a SELECT over estimates that are made of them."""
+    """Return the columns of a SELECT over estimates that are computed from estimates."""
     return frozenset(
         name.lower()
         for item, name in zip(select.expressions, names, strict=False)
@@ -53,7 +53,7 @@ def passed_on(
 
 
 def refuse(select: exp.Select, sources: Sequence[FromItem]) -> None:
-    """Refuse what squares the noise of estimates, and totals of groups that were chosen by their estimates."""
+    """Refuse expressions that square the noise of estimates, and totals of groups selected by their estimates."""
     if not any(each.noisy for each in sources):
         return
     where = select.args.get("where")
@@ -90,7 +90,7 @@ def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:
 
 
 def _squares(node: exp.Expr, sources: Sequence[FromItem]) -> bool:
-    """Whether an expression multiplies estimates with each other."""
+    """Whether an expression multiplies estimates by each other."""
     return any(
         all(any(_noisy(each, sources)) for each in (product.this, product.expression))
         for product in node.find_all(exp.Mul)

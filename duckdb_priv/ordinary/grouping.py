@@ -1,4 +1,4 @@
-"""The keys by which a SELECT groups: positions, aliases and ALL stand for expressions of the SELECT list."""
+"""The group keys of a SELECT. Positions, aliases and ALL are replaced by expressions of the SELECT list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
 
 
 def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str]:
-    """Write the keys of GROUP BY out, in place, and return them with a name for each that is not ``taken``.
+    """Replace the keys of GROUP BY by expressions, in place; return them with names that are not ``taken``.
 
     >>> import sqlglot
     >>> query = sqlglot.parse_one("SELECT a, b + 1, count(*) FROM t GROUP BY ROLLUP (1), 2")
@@ -45,7 +45,7 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
 
 
 def keys_to_where(select: exp.Select) -> None:
-    """Let conditions of HAVING that speak of keys alone choose records instead of groups, in place.
+    """Move conditions of HAVING that use only group keys to WHERE, in place.
 
     >>> import sqlglot
     >>> query = sqlglot.parse_one("SELECT a, count(*) FROM t GROUP BY a HAVING a > 1 AND count(*) > 2")
@@ -68,26 +68,26 @@ def keys_to_where(select: exp.Select) -> None:
 
 
 def bare(node: exp.Expr) -> exp.Expr:
-    """Return what is within parentheses."""
+    """Return an expression without its parentheses."""
     while isinstance(node, exp.Paren):
         node = node.this
     return node
 
 
 def grouped_by(element: exp.Expr) -> list[exp.Expr]:
-    """List the keys of an element of GROUP BY, which may be a ROLLUP, a CUBE or a list of sets."""
+    """Return the keys of an element of GROUP BY, which may be a ROLLUP, a CUBE or a list of sets."""
     if isinstance(element, SETS):
         return [key for each in element.expressions for key in grouped_by(each)]
     return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
 
 
 def grouping_sets(group: exp.Expr) -> list[set[str]]:
-    """List the sets of keys by which a GROUP BY groups; the empty one is all records."""
+    """Return the sets of keys of a GROUP BY; the empty set is the group of all records."""
     return [set[str]().union(*some) for some in product(*map(_sets, group.expressions))]
 
 
 def repeated_sets() -> QueryRefused:
-    """Return the error for a GROUP BY with the same groups more than once: beside intervals they would be one group."""
+    """Return the error for a GROUP BY with repeated groups, which intervals would merge into one group."""
     return QueryRefused(
         "GROUP BY has the same groups more than once, and intervals are made once for each",
         hint="name each set of keys once, or leave out intervals",
@@ -95,7 +95,7 @@ def repeated_sets() -> QueryRefused:
 
 
 def _sets(element: exp.Expr) -> list[set[str]]:
-    """List the sets of keys by which an element of GROUP BY groups.
+    """Return the sets of keys of an element of GROUP BY.
 
     >>> import sqlglot
     >>> query = sqlglot.parse_one("SELECT 1 GROUP BY ROLLUP (a, (b, c)), GROUPING SETS (a, ())", dialect="duckdb")
@@ -114,7 +114,7 @@ def _sets(element: exp.Expr) -> list[set[str]]:
 
 
 def _is_position(number: exp.Literal, group: exp.Expr) -> bool:
-    """Whether a number is in GROUP BY by itself, and not within an expression."""
+    """Whether a number is an element of GROUP BY, and not part of an expression."""
     parent = number.parent
     while isinstance(parent, (*SETS, exp.Paren)):
         parent = parent.parent

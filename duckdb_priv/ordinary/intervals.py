@@ -1,9 +1,9 @@
-"""Intervals beside estimates: for every result of a SELECT, how far it may be off.
+"""Add standard errors and intervals to the estimates of a SELECT.
 
-Every result is a functional, a sum over records, or a quotient of two, and has the interval of the one test that the
-functions of ``priv`` invert, too (``sql/analyst/fragments/sets.sql``). ``score.py`` has what is tested of sums over
-records with one of a set of values; of others it is the estimate with its variance (``records.py``). Functions that
-are neither, such as a standard deviation, are taken for linear nearby: the delta method.
+A result that is a sum over records, or a quotient of two, gets its interval from the test of the functions of ``priv``
+(``sql/analyst/fragments/sets.sql``). For sums over records with one of a set of values, ``score.py`` writes the test
+input. For other sums it is the estimate with its variance (``records.py``). Any other function, such as a standard
+deviation, is approximated by a linear one (the delta method).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import body, fill, read
 
 ENDS = ("stderr", "low", "high")
-"""What is beside an estimate; the parts of a struct, and the endings of the columns."""
+"""The parts of an interval: fields of a struct, and suffixes of column names."""
 LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
 MOVED = (
     "{stderr: abs((v).f) * (v).r.stderr, low: least((v).f * (v).r.low, (v).f * (v).r.high),"
@@ -47,12 +47,12 @@ MOVED = (
 
 
 class Together(float):
-    """The confidence with which all intervals of an answer hold at once."""
+    """The confidence of simultaneous intervals: all intervals of a result hold at once."""
 
 
 @dataclass
 class Intervals:
-    """The steps of a SELECT whose results have intervals."""
+    """Writes the steps of a SELECT whose results have intervals."""
 
     frame: Frame
     measures: Mapping[str, Measure]
@@ -61,13 +61,13 @@ class Intervals:
     table: str
     confidence: float
     chosen: bool = False
-    """Whether HAVING chooses groups by their estimates."""
+    """Whether HAVING selects groups by their estimates."""
     other_ends: Mapping[str, str] = field(default_factory=dict)
-    """Columns with ends of intervals that are made elsewhere, by those with the estimates."""
+    """Columns with intervals that are computed elsewhere, by the column of the estimate."""
 
     def __post_init__(self) -> None:
         self.with_ends: list[int] = []
-        """Which results have intervals, by their places."""
+        """Positions of the results that have intervals."""
         self._records = Records(self.frame, self.measures, self.plain)
         self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
@@ -81,11 +81,11 @@ class Intervals:
 
     @property
     def taken(self) -> set[str]:
-        """Names of columns that the steps have."""
+        """Names of columns of the steps."""
         return self._records.taken
 
     def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
-        """Put the ends of an interval beside every result that has one."""
+        """Return the SELECT list with the ends of each interval after its result."""
         found = []
         for number, item in enumerate(items):
             found.append(item)
@@ -100,7 +100,7 @@ class Intervals:
         return found
 
     def steps(self) -> Steps:
-        """Write the steps that lead to the estimates and their intervals."""
+        """Return the steps that compute the estimates and their intervals."""
         laws = {each: self.names.fresh(f"{each}_law") for each in self.frame.attribute_names}
         estimates = self.names.fresh("estimates")
         found = [
@@ -129,16 +129,16 @@ class Intervals:
         return found
 
     def _quantile(self) -> str:
-        """Write the quantile by which the intervals of all groups hold at once (Bonferroni)."""
+        """Write the normal quantile for simultaneous intervals of all groups (Bonferroni)."""
         cells = f"(count(*) OVER () * {max(len(self._ends.found), 1)})"
         confidence = f"(1 - {literal(1 - self.confidence)} / {cells})"
         formula = body(read("analyst/fragments", "normal_quantile"))
         return " ".join(fill(formula, {"confidence": confidence}).split())
 
     def _ends_of(self, value: exp.Expr) -> str | None:
-        """Return the column with the ends of a result's interval, if it has one."""
+        """Return the column with a result's interval, if it has one."""
         if any(each.meta.get(ESTIMATED) for each in value.find_all(exp.Select)):
-            # How other counts vary together with these is not known.
+            # The covariance of these with other counts is unknown.
             return None
         known = self._known_ends(value)
         if known is not None:
@@ -158,8 +158,8 @@ class Intervals:
             return self._take(self._ratio(meaning))
         if isinstance(meaning, Linear):
             return self._take(str(interval(self._combination(meaning.terms, meaning.constant))))
-        # What is no functional, nor a quotient of two, is taken for linear nearby: the delta method. Nothing is known
-        # where it has no finite value or slope, or where the variance is estimated as none.
+        # Any other function is approximated by a linear one (the delta method). The interval is unknown if the value or
+        # slope is not finite, or if the estimated variance is not positive.
         nearby = self._nearby("(w).x", "(w).v")
         known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(Chain(nearby))} END"
         variance = self._variance(meaning.terms)
@@ -176,12 +176,12 @@ class Intervals:
         return None
 
     def _numbers(self) -> list[str]:
-        """List the numbers of attributes that are needed besides those of the weights."""
+        """Return the names of numbers that are needed besides those of the weights."""
         found = [*self._score.numbers] if self._score.laws else []
         return [*found, "own", "other"] if self.windows.reads_law else found
 
     def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
-        """Write the steps from the estimates to windows over them: what is made of others is a step further."""
+        """Return the steps of windows over estimates; a column that depends on other columns is one step later."""
         law = text(next(iter(laws.values()), ""))
         layers: list[dict[str, str]] = [{}]
         for sql, name in self.windows.columns.found.items():
@@ -197,7 +197,7 @@ class Intervals:
         return found
 
     def _combination(self, terms: Summands, constant: str = "0") -> Chain:
-        """Write what is tested of a linear combination."""
+        """Return the test input of a linear combination."""
         if list(terms.values()) == ["1"] and constant == "0":
             return Chain(self._functional(next(iter(terms))))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
@@ -209,7 +209,7 @@ class Intervals:
         return combination(parts, covariances, f"({constant})::DOUBLE")
 
     def _functional(self, name: str) -> str:
-        """Write what is tested of a count or a sum."""
+        """Write the test input of a count or a sum."""
         if name in self.windows.found:
             return self._of_window(name)
         known = self._score.functional(name, self._z)
@@ -229,7 +229,7 @@ class Intervals:
         )
 
     def _of_window(self, name: str) -> str:
-        """Write what is tested of a window: of what it adds up, with its own variance."""
+        """Write the test input of a window: that of its summands, with the window's own variance."""
         of = self.windows.found[name].of
         return let(
             "w",
@@ -252,7 +252,7 @@ class Intervals:
         fall: str = "0e0",
         step: str = "0e0",
     ) -> str:
-        """Write what is tested of a sum of which no more is known, with its variance for the line of it."""
+        """Write the test input of a sum of which only the estimate and the variance are known."""
         return struct(
             estimate=estimate, variance=variance, there=variance, rise=rise, fall=fall, above=step,
             below=step, least=least, most=most, more="0e0", less="0e0", z=self._z,
@@ -273,7 +273,7 @@ class Intervals:
         return str(quotient(above, below, covariance, least=least, factor=factor))
 
     def _counts(self, terms: Summands) -> bool:
-        """Whether a part of a quotient is a count times a factor: a sum, or a difference of counts, may be negative."""
+        """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
         names = [
             self.windows.found[each].of if each in self.windows.found else each for each in terms
         ]
@@ -294,7 +294,7 @@ class Intervals:
         *,
         together: bool = False,
     ) -> str:
-        """Write the variance of a linear combination, or the covariance of two, times factors of this ``sign``."""
+        """Write the variance of a linear combination, or the covariance of two. ``sign`` is that of all products."""
         parts = []
         together = together or not self.windows.found.keys().isdisjoint(terms)
         for one, factor in terms.items():
@@ -306,15 +306,15 @@ class Intervals:
         return " + ".join(parts) or "0"
 
     def step(self, name: str) -> str:
-        """Return the column with how far one record may move a count or sum at most."""
+        """Return the column with the most that one record can change a count or sum."""
         weighed = self._records.weighed(name)
         return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
 
     def _slope(self, name: str) -> str:
-        """Return the column with what one record more that is counted adds to the variance of a count.
+        """Return the column with the increase in a count's variance for one more counted record.
 
-        For a count to which reports add a or b, and a on average 1 from records that are counted and 0 from others,
-        the variances of the two kinds of records differ by a + b - 1.
+        Let reports add a or b to a count, on average 1 for counted records and 0 for others. Then the variances of the
+        two kinds of records differ by a + b - 1.
         """
         weighed = self._records.weighed(name)
         slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"

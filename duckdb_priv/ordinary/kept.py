@@ -1,7 +1,7 @@
-"""What was looked up on a connection, kept until its catalog changes, and statements that run as the caller's.
+"""Cache look-ups of a connection until its catalog changes, and run statements as the caller.
 
-Only what files say that are opened for reading is kept: nobody can change them. Which ones are attached, under which
-names, which tables are temporary and where names are looked up is one query, asked before every statement.
+The cache holds only facts of files that are opened read-only, which cannot change. Before every statement, one query
+reads the attached databases, the temporary tables and the search path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import duckdb
 
-# DuckDB's own functions by their whole names: a file may have others of the same names.
+# DuckDB's own functions have qualified names here: a file may define others with the same names.
 STATE = """
     SELECT 'now', system.main.current_database(), system.main.current_schema(),
         system.main.current_setting('search_path'), NULL::BIGINT, NULL::BOOLEAN
@@ -26,24 +26,24 @@ STATE = """
         FROM system.main.duckdb_views() WHERE temporary AND NOT internal
 """
 MOST = 500
-"""How many queries and statements are kept for one connection."""
+"""Maximum number of cached queries and statements of a connection."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What names mean on a connection."""
+    """The state of a connection on which the meaning of names depends."""
 
     database: str
     schema: str
     path: str
     databases: tuple[tuple[str, int, bool], ...]
-    """Their names, their numbers, which no other database of the process has, and whether they are only read."""
+    """Name, number (unique in the process) and read-only flag of each attached database."""
     tables: tuple[tuple[str, str, str, bool], ...]
-    """Database, schema and name of tables of schemas called priv, and of temporary tables and views."""
+    """Database, schema and name of tables in schemas named priv, and of temporary tables and views."""
 
     @classmethod
     def of(cls, connection: duckdb.DuckDBPyConnection) -> State:
-        """Return what is kept of a connection."""
+        """Return the state of a connection."""
         rows: list[tuple[Any, ...]] = connection.execute(STATE).fetchall()
         ((database, schema, path),) = (row[1:4] for row in rows if row[0] == "now")
         return cls(
@@ -56,20 +56,20 @@ class State:
 
     @property
     def lasts(self) -> bool:
-        """Whether no release of it can change while it is the same."""
+        """Whether no release can change while the state is the same."""
         changing = {name for name, _, readonly in self.databases if not readonly}
         return not any(schema == "priv" and name in changing for name, schema, *_ in self.tables)
 
 
 @dataclass
 class Kept:
-    """What is kept for one state of a connection."""
+    """The cache of one state of a connection."""
 
     state: State
     found: dict[Any, Any] = field(default_factory=dict)
 
     def keep(self, key: Any, value: Any) -> None:
-        """Keep something, where it lasts."""
+        """Cache a value if the state allows it."""
         if self.state.lasts:
             if len(self.found) >= MOST:
                 self.found.clear()
@@ -80,7 +80,7 @@ _KEPT: WeakKeyDictionary[duckdb.DuckDBPyConnection, Kept] = WeakKeyDictionary()
 
 
 def kept_of(connection: duckdb.DuckDBPyConnection) -> Kept:
-    """Return what is kept for the state that a connection is in: nothing yet, where it is another one than before."""
+    """Return the cache of a connection's current state; it is empty if the state has changed."""
     state, kept = State.of(connection), _KEPT.get(connection)
     if kept is None or kept.state != state:
         kept = _KEPT[connection] = Kept(state)
@@ -92,7 +92,7 @@ def run(
     sql: str,
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Execute a statement as if the caller of this package did: DuckDB finds its data frames by their variables."""
+    """Execute a statement as if the caller did, so that DuckDB finds data frames in the caller's variables."""
     caller = sys._getframe()
     while caller.f_back is not None and _is_ours(caller.f_globals.get("__name__", "")):
         caller = caller.f_back

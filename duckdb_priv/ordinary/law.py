@@ -1,4 +1,4 @@
-"""The numbers that weights are made of, and the true values that each cell may have, with their weights."""
+"""Write the queries of an attribute's numbers, and of each cell's true values with their weights."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from duckdb_priv.sqltext.quoting import literal
 def weight_sql(
     attribute: Attribute, reported: str, x: str = "x", y: str = "y", scale: str = "1"
 ) -> str:
-    """Write W[x, y] of an attribute, over the tables ``x`` and ``y``; ``scale`` says how far the row is perturbed.
+    """Write W[x, y] of an attribute, over the tables ``x`` and ``y``; ``scale`` says how strongly a row is perturbed.
 
-    Raises QueryRefused for a form that is not known.
+    Raises QueryRefused for an unknown form.
     """
     if attribute.form not in formulas():
         raise unknown_form(attribute)
@@ -24,14 +24,14 @@ def weight_sql(
 
 
 def depends_on_reported(attribute: Attribute) -> bool:
-    """Whether the weights depend on the row of the value that is reported."""
+    """Whether the weights depend on the reported value's row in ``priv.coefficient``."""
     return "y." in weight_sql(attribute, "")
 
 
 def law_sql(
     connection: ConnectedTables, release: Release, attribute: Attribute, more: Sequence[str] = ()
 ) -> str:
-    """Write the query of the numbers that an attribute's weights are made of, one row for each value."""
+    """Write the query of the numbers for an attribute's weights, one row for each value."""
     numbers = "".join(f", {each}" for each in dict.fromkeys([*numbers_of(attribute.form), *more]))
     return (
         f"SELECT position, value{numbers}{LINE}FROM {connection.catalog_of(release)}.coefficient"
@@ -50,12 +50,11 @@ def classes_sql(
     partly_unknown: bool = False,
     scale: str = "",
 ) -> str:
-    """Write the query that gives each cell every combination of true values, with its weight.
+    """Write the query that joins each cell with every combination of true values and its weight.
 
-    ``laws`` names the query of the numbers of each attribute. One of the combinations of each cell is marked as
-    shown: that of the reported values. ``positions`` names columns that tell the combinations apart. A weight that
-    is not known is not a number. ``scale`` names the column that says how far the rows of a cell are perturbed, where
-    that differs.
+    ``laws`` names the query of each attribute's numbers. The combination of the reported values is marked as shown.
+    ``positions`` names columns that identify the combination. An unknown weight is NaN. ``scale`` names the column that
+    says how strongly a cell's rows are perturbed, if that differs.
     """
     selected = [f"c.{text(name)}" for name in columns]
     weights, shown, where = [], [], []
@@ -90,14 +89,14 @@ def classes_sql(
 
 
 def true_value(attribute: Attribute, x: str) -> str:
-    """Write the true value of an attribute, of the type that it has, from its row in ``priv.coefficient``."""
+    """Write the true value of an attribute in its type, from its row in ``priv.coefficient``."""
     return f"{x}.value" if attribute.type == "VARCHAR" else f"CAST({x}.value AS {attribute.type})"
 
 
 def domains_sql(
     connection: ConnectedTables, release: Release, attributes: Sequence[Attribute]
 ) -> str:
-    """Write the query of all true values that attributes may have together, whatever is published."""
+    """Write the query of all combinations of values in the attributes' domains."""
     domains = (
         f"(SELECT {true_value(each, 'x')} AS {text(each.name)} FROM {connection.catalog_of(release)}.coefficient AS x"
         f" WHERE x.release = {literal(release.name)} AND x.attribute = {literal(each.name)}) AS {text(each.name)}"

@@ -1,4 +1,4 @@
-"""What is refused because it is no sum over records: rows that are chosen, joined or shown by what each truly is."""
+"""Refuse queries that are not sums over records: rows selected, joined or shown by their true values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duckdb_priv.ordinary.scope import MARK, FromItem
 
 
 def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
-    """Refuse what rows are chosen or shown by and weights cannot follow."""
+    """Refuse clauses that select or show rows in a way that weights cannot express."""
     release = source.release
     assert release is not None
     if isinstance(source.node, exp.Table) and source.node.args.get("sample"):
@@ -22,7 +22,7 @@ def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
     for each in select.find_all(exp.Column):
         name = each.name.lower()
         if not source.owns(each):
-            # The name of a table alone is its rows.
+            # The name of a table alone means its rows.
             if MARK not in each.meta and not each.table and name == source.alias.lower():
                 raise by_row(source)
             continue
@@ -62,7 +62,7 @@ def _refuse_join(join: exp.Join, source: FromItem) -> None:
 
 
 def by_row(source: FromItem) -> QueryRefused:
-    """Return the error for a query that asks record by record."""
+    """Return the error for a query about single records."""
     assert source.release is not None
     names = ", ".join(each.name for each in source.release.attributes.values())
     return QueryRefused(

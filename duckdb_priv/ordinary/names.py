@@ -1,4 +1,4 @@
-"""Names in SQL: quoted where they must be, and new ones where one is needed."""
+"""Quote names in SQL, and generate new ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 @cache
 def named(name: str) -> exp.Identifier:
-    """Return a name, quoted where SQL has another use for it.
+    """Return a name as an identifier, quoted if necessary.
 
     >>> print(named("age").sql(), named("Of age").sql(), named("left").sql())
     age "Of age" "left"
@@ -28,15 +28,15 @@ def named(name: str) -> exp.Identifier:
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
-    """Return a column by its name, and that of its table."""
+    """Return a column by its name and its table's name."""
     return exp.Column(this=named(name).copy(), table=named(table).copy() if table else None)
 
 
 def text(node: exp.Expr | str) -> str:
-    """Write a part of a query as DuckDB reads it; a string is a name."""
+    """Write a part of a query in DuckDB's SQL; a string is a name."""
     if isinstance(node, str):
         return _name(node)
-    # What has no parts that writing could change needs no copy.
+    # Writing cannot change a node without children, so it needs no copy.
     return str(node.sql(DUCKDB, copy=not isinstance(node, exp.Column | exp.Literal)))
 
 
@@ -59,14 +59,14 @@ def fresh(stem: str, taken: Collection[str]) -> str:
 
 
 LINE = "\0"
-"""Where a line of our own begins in the text of a step; those of the user's texts stay as they are."""
+"""Marks the start of our own lines in the text of a step; line breaks in the user's texts are kept."""
 PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
 """The placeholder of the text of a step."""
 
 
 @dataclass
 class Names:
-    """Names that a statement has taken already, and the queries that some of them will stand for."""
+    """The names used in a statement, and the texts of the queries that placeholders represent."""
 
     taken: set[str]
     steps: dict[str, str] = field(default_factory=dict)
@@ -84,14 +84,14 @@ class Names:
         return name
 
     def step(self, name: str, query: str) -> exp.CTE:
-        """Return a common table expression for a query that is text already, and stays as it is written."""
+        """Return a common table expression for the text of a query, which is kept as written."""
         place = f"_priv_step_{len(self.steps)}"
         self.steps[place] = query
         select = exp.Select(expressions=[exp.column(place)])
         return exp.CTE(this=select, alias=exp.TableAlias(this=named(name).copy()))
 
     def written(self, statement: exp.Expr) -> str:
-        """Write a statement for people to read, with all its steps; it may be changed by that."""
+        """Write a statement with line breaks and with all its steps. It may modify the statement."""
         found = str(statement.sql(DUCKDB, pretty=True, max_text_width=100, copy=False))
         while place := PLACE.search(found):
             before = found[found.rfind("\n", 0, place.start()) + 1 : place.start()]

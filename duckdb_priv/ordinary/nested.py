@@ -1,7 +1,7 @@
-"""Queries around a query that counts become a part of it, so that what they compute of the counts has an interval too.
+"""Merge a query with the counting query in its FROM, so that expressions over the counts have intervals too.
 
-A SELECT over a subquery that counts says no more than the subquery with other expressions: its conditions choose
-groups, and sums of counts are counts of larger groups. What cannot be put together without a doubt stays as it is.
+A SELECT over a counting subquery is equivalent to the subquery with other expressions: its conditions select groups,
+and sums of counts are counts of larger groups. Queries that cannot be merged safely are left unchanged.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from duckdb_priv.ordinary.scope import FromItem, Scope
 UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "with_",
 }  # fmt: skip
-"""Clauses of queries that are put together."""
+"""Clauses of queries that can be merged."""
 ColumnsOf = Callable[["exp.Expr"], list[str]]
-"""Lists the columns of something in FROM, in lower case; none where they are not known."""
+"""Returns the columns of an item in FROM, in lower case; an empty list if they are unknown."""
 
 
 def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
-    """Put queries around queries that count together, in place, from the inside out; say whether there were any.
+    """Merge queries with the counting queries in their FROM, in place, innermost first; return whether any was merged.
 
     >>> import sqlglot
     >>> nested = sqlglot.parse_one(
@@ -51,7 +51,7 @@ def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
 
 
 def _inline_with(query: exp.Query) -> None:
-    """Put common table expressions that count, and are named once, where they are named."""
+    """Inline counting common table expressions that are used once."""
     for cte in list(query.find_all(exp.CTE)):
         clause, name = cte.parent, cte.alias.lower()
         if not isinstance(clause, exp.With) or clause.args.get("recursive"):
@@ -74,7 +74,7 @@ def _inline_with(query: exp.Query) -> None:
 
 
 def _counts_within(query: exp.Expr) -> bool:
-    """Whether a query counts, or passes on what the query in its FROM counts."""
+    """Whether a query counts, or passes on the counts of the query in its FROM."""
     if not isinstance(query, exp.Select) or is_counting(query):
         return isinstance(query, exp.Select)
     start = query.args.get("from_")
@@ -86,7 +86,7 @@ def _counts_within(query: exp.Expr) -> bool:
 
 
 def _nest(select: exp.Select) -> _Nest | None:
-    """Return a SELECT and the one that counts in its FROM, if it is one of those that are understood."""
+    """Return a SELECT with the counting SELECT in its FROM, if both are supported."""
     start = select.args.get("from_")
     if start is None or select.args.get("joins") or not isinstance(start.this, exp.Subquery):
         return None
@@ -114,14 +114,14 @@ def _nest(select: exp.Select) -> _Nest | None:
 
 @dataclass
 class _Nest:
-    """A SELECT, the SELECT that counts in its FROM, and the name of that."""
+    """A SELECT, the counting SELECT in its FROM, and the name of the latter."""
 
     outer: exp.Select
     inner: exp.Select
     alias: str
 
     def merged(self, columns_of: ColumnsOf) -> exp.Select | None:
-        """Return one SELECT that says the same; none where it cannot be said."""
+        """Return one equivalent SELECT; None if there is none."""
         if not self._write_out(columns_of):
             return None
         self.passed = {output_name(each).lower(): each for each in self.inner.expressions}
@@ -132,7 +132,7 @@ class _Nest:
         return self._larger_groups() if is_counting(self.outer) else self._same_groups()
 
     def _write_out(self, columns_of: ColumnsOf) -> bool:
-        """Write the aliases and positions of the inner SELECT out, for its list will be another one."""
+        """Replace aliases and positions in the inner SELECT by expressions, because its list will change."""
         group_keys(self.inner, ())
         sources = []
         for item in (
@@ -158,7 +158,7 @@ class _Nest:
         return True
 
     def _same_groups(self) -> exp.Select | None:
-        """Merge a SELECT that computes something of every group, or chooses some."""
+        """Merge a SELECT that computes expressions for each group, or selects groups."""
         outer, inner = self.outer, self.inner
         within = [
             any(each.find(exp.Window) for each in parts_of(select)) for select in (inner, outer)
@@ -191,7 +191,7 @@ class _Nest:
         return found
 
     def _items(self) -> list[exp.Expr] | None:
-        """Return the SELECT list of the outer one, over the tables of the inner one."""
+        """Return the outer SELECT list over the tables of the inner SELECT."""
         items: list[exp.Expr] = []
         for each in self.outer.expressions:
             if is_star(each):
@@ -209,7 +209,7 @@ class _Nest:
         return items
 
     def _ordered(self, order: exp.Expr) -> exp.Expr:
-        """Return the ORDER BY of the outer SELECT; there, its aliases come first."""
+        """Return the ORDER BY of the outer SELECT, in which its aliases take precedence."""
         order = order.copy()
         given = {output_name(each).lower() for each in self.outer.expressions if not is_star(each)}
         for each in order.expressions:
@@ -222,7 +222,7 @@ class _Nest:
         return order
 
     def _ordered_inside(self, order: exp.Expr) -> exp.Expr:
-        """Return the ORDER BY of the inner SELECT, whose aliases may be gone."""
+        """Return the ORDER BY of the inner SELECT, whose aliases may not exist any more."""
         order = order.copy()
         for each in order.expressions:
             value = each.this
@@ -240,7 +240,7 @@ class _Nest:
         return order
 
     def _larger_groups(self) -> exp.Select | None:
-        """Merge a SELECT that adds the counts of groups up."""
+        """Merge a SELECT that sums the counts of groups."""
         outer, inner = self.outer, self.inner
         group = inner.args.get("group")
         if group is None or any(isinstance(bare(each), SETS) for each in group.expressions):
@@ -281,7 +281,7 @@ class _Nest:
         return outer
 
     def _sum_of_counts(self, node: exp.Expr) -> exp.Expr | None:
-        """Return what a sum over groups is as a sum over their records."""
+        """Return a sum over groups as a sum over their records."""
         conditions: list[exp.Expr] = []
         if isinstance(node, exp.Filter):
             conditions, node = aggregates.conjuncts(node.expression.this), node.this
@@ -330,7 +330,7 @@ class _Nest:
 
 
 def parts_of(select: exp.Select) -> Iterator[exp.Expr]:
-    """List what a SELECT says besides its tables."""
+    """Yield the expressions of a SELECT outside its FROM."""
     for name in ("expressions", "where", "group", "having", "qualify", "order"):
         found = select.args.get(name)
         yield from found if isinstance(found, list) else [found] if found is not None else []

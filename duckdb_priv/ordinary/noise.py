@@ -1,10 +1,10 @@
-"""How far estimates are off: the variance that each form gives to sums over records, as SQL.
+"""Write variances and covariances of sums over records in each form, as SQL.
 
-Let h be what the weights of a row make of a sum, and q the same for squares: h = sum over x of W[x, y] V(x), with V(x)
-what the row adds if its true value is x. Then the sum over the rows of h_a h_b - q_ab estimates the covariance of two
-sums without bias, for perturbed rows that are independent. Rows that stand for several, that are sampled or copied, and
-weights that are made from the published histogram change it, in the same way as for a single count
-(``mechanism/score_interval.md``, ``mechanism/splu.md``).
+Let V(x) be the contribution of a row to a sum if its true value is x. Let h be its estimate, the sum over x of W[x, y]
+V(x), and q_ab the same for the product V_a V_b. Then the sum of h_a h_b - q_ab over the rows estimates the covariance
+of two sums without bias, if rows are perturbed independently. Rows that represent several records, sampled or copied
+rows, and weights from the published histogram change this as for a single count (``mechanism/score_interval.md``,
+``mechanism/splu.md``).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
 FROM_HISTOGRAM = ("two_by_two", "conditional_poisson")
-"""Forms whose weights are made from the published histogram, and share its noise."""
+"""Forms whose weights are computed from the published histogram, and share its noise."""
 TRUTH_IS_RANDOM = ("listed", "constant")
-"""Forms where it is not the published values that are random, given the true ones, but the other way round."""
+"""Forms in which the true values are random given the published ones, not the other way round."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The columns of the records and of the cells that a variance is made of.
+    """The columns of records and cells from which variances are computed.
 
-    ``column(text, stem)`` takes a column of the records for an expression over the outcomes of one record;
-    ``cell(name)`` takes one for a column of the cells.
+    ``column(text, stem)`` returns a column of the records for an expression over the outcomes of one record;
+    ``cell(name)`` returns one for a column of the cells.
     """
 
     cells: Cells
@@ -39,10 +39,10 @@ class Noise:
     column: Callable[[str, str], str]
     cell: Callable[[str], str]
     joined: bool
-    """Whether a record may add several times, because it is joined."""
+    """Whether a record may contribute several times because of a join."""
 
     def covariance(self, one: Measure, two: Measure, v: str, w: str) -> str:
-        """Write the covariance of two sums of what records add, ``v`` and ``w``; of one with itself, its variance."""
+        """Write the covariance of two sums with contributions ``v`` and ``w``; for a sum with itself, its variance."""
         weight = text(self.cells.weight)
         h, g = self.estimate(v), self.estimate(w)
         indicates = v == w and not one.factors and not self.joined
@@ -53,7 +53,7 @@ class Noise:
         return found
 
     def weighed(self, one: Measure, two: Measure, h: str, g: str, q: str) -> str:
-        """Write the sum of h g - q over the records, with what rows stand for, for columns of the records."""
+        """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
 
         def squared(count: str | None = None) -> str:
             return self._squared(one, two, count)
@@ -70,7 +70,7 @@ class Noise:
         return f"sum({squared()} * ({h} * {g} - {q}))"
 
     def _squared(self, one: Measure, two: Measure, count: str | None) -> str:
-        """Return the column of the cells with the sum of the products of the public values of two sums."""
+        """Return the column of the cells with the sum of products of two sums' public values."""
         public = (*one.public, *two.public)
         before = tuple(dict.fromkeys((*one.before, *two.before)))
         if one is two:
@@ -78,19 +78,19 @@ class Noise:
         return self.cell(self.cells.sum(public, before, count))
 
     def of_one(self, v: str, w: str) -> str:
-        """Write h g - q of a record, for what it adds to two sums."""
+        """Write h g - q of a record for its contributions to two sums."""
         q = self.column(f"sum({text(self.cells.weight)} * {v} * {w})", "square")
         return f"({self.estimate(v)} * {self.estimate(w)} - {q})"
 
     def of_histogram(
         self, one: Measure, two: Measure, v: str, w: str, mean: str, other_mean: str
     ) -> str:
-        """Write the covariance of two sums where weights are made from the histogram of what is published.
+        """Write the covariance of two sums whose weights are computed from the published histogram.
 
-        That histogram is noisy as well, and in part with the noise of the records that are summed: what a record adds
-        to it takes back k times the mean of what records add. With the means over all records of the table, ``mean``
-        and ``other_mean``, a sum varies as that of v - k mean, and the records that it leaves out vary as -k mean;
-        these count twice, as they do for a count (``mechanism/splu.md``).
+        That histogram is noisy too, in part with the noise of the summed records. Through it, each record's
+        contribution is reduced by k times the mean contribution. ``mean`` and ``other_mean`` are the means over all
+        records of the table. So a summed record varies as v - k mean, and a record outside the sum as -k mean. The
+        latter count twice, as they do for a count (``mechanism/splu.md``).
         """
         shown = text(self.cells.shown)
 
@@ -113,11 +113,11 @@ class Noise:
         )
 
     def estimate(self, v: str) -> str:
-        """Return the column with what the weights of a record make of what it adds."""
+        """Return the column with the weighted contribution of a record."""
         return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
 
     def of_both(self, one: Measure, two: Measure, v: str, w: str) -> str:
-        """Write the most that sampling within groups can add to the covariance of two sums, of scaled records."""
+        """Write the largest term that sampling within groups can add to a covariance of sums of scaled records."""
         count = (
             f"CASE WHEN {self.cells.given_scale} > 1 THEN {self.cells.given_scale} ** 2 ELSE 0 END"
         )
@@ -131,7 +131,7 @@ class Noise:
         )
 
     def of_sampling(self, of: Measure, v: str, q: str) -> str:
-        """Write the most that sampling within groups of equal public values can add, and copying."""
+        """Write the largest term that copying, and sampling within groups of equal public values, can add."""
         width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")
         size = literal(float(self.cells.release.constants.get("together", 1)))
         scale = self.cells.given_scale
@@ -163,5 +163,5 @@ def formula(name: str, struct: str = "m", /, **values: str) -> str:
 
 
 def inflation(scale: str) -> str:
-    """Write how much larger a copied record's part of a variance is, by its scale."""
+    """Write the factor by which copying increases a record's part of the variance, by its scale."""
     return fill(_formulas()["inflation"], {"scale": scale})

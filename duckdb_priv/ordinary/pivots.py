@@ -1,4 +1,4 @@
-"""PIVOT of the rows of a release: a PIVOT of what is counted of them, by the groups and by what becomes columns."""
+"""Rewrite a PIVOT of a release's rows into a PIVOT of counts, by the groups and by the values that become columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duckdb_priv.ordinary.published import ConnectedTables
 
 
 def count_before_pivots(statement: exp.Expr, connection: ConnectedTables, names: Names) -> None:
-    """Let every PIVOT of rows of a release pivot their counts, in place; raises QueryRefused where it cannot."""
+    """Rewrite every PIVOT of a release's rows to pivot counts, in place; raises QueryRefused if it cannot."""
     for pivot in list(statement.find_all(exp.Pivot)):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             _count_before(pivot, names)
@@ -46,7 +46,7 @@ def _count_before(pivot: exp.Pivot, names: Names) -> None:
 
 
 def pivoted() -> QueryRefused:
-    """Return the error for rows of a release that are pivoted before they are counted."""
+    """Return the error for a PIVOT of rows that are not counted first."""
     return QueryRefused(
         "this PIVOT of perturbed rows cannot be estimated",
         hint="as a statement of its own, PIVOT name ON column USING count(*) AS n GROUP BY columns; or"

@@ -1,8 +1,8 @@
-"""The law of counts over several attributes: what records count, by what they may show.
+"""The law of counts over several attributes: the weights of records by shown values.
 
-Where no row at hand shows any of the values that are asked for, the rows seem to have no noise. So the variance is at
-least what it would be if the records were like those of the whole release. How often it shows each value is known, and
-what a record counts follows from what it shows. Derivation: ``mechanism/comparison.md``.
+If no selected row shows a requested value, the rows seem to have no noise. So the variance is at least that of records
+distributed as in the whole release. The frequency of each shown value there is known, and the weight of a record
+follows from its shown values. Derivation: ``mechanism/comparison.md``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from duckdb_priv.ordinary.noise import TRUTH_IS_RANDOM, formula
 from duckdb_priv.ordinary.published import Attribute
 
 MOST = 20_000_000
-"""Of more combinations of true and shown values, no more is known of a count than its variance."""
+"""Maximum number of combinations of true and shown values. With more, only the variance of a count is known."""
 
 
 def is_known(frame: Frame) -> bool:
-    """Whether the law of counts can be made of what is shown in the release, attribute by attribute."""
+    """Whether the law of counts can be computed from the shown values of each attribute."""
     attributes = list(frame.cells.attributes.values())
     return (
         len(attributes) > 1
@@ -43,10 +43,10 @@ def law_sql(
     conditions: Mapping[str, tuple[str, ...]],
     keys: list[str],
 ) -> str:
-    """Write the query of the laws: one line for each set of combinations that is a group.
+    """Write the query of the laws, one row for each group, which is a set of combinations.
 
-    ``laws`` names the queries of the numbers of the attributes, ``columns`` the columns of the laws by the counts that
-    they are of, and ``conditions`` says which combinations each count is of.
+    ``laws`` names the queries of the attributes' numbers, ``columns`` the law's column of each count. ``conditions``
+    select the combinations of each count.
     """
     cells = frame.cells
     selected, weights, shares, tables = [], [], [], []

@@ -1,4 +1,4 @@
-"""What a query can name on a connection: the releases of its databases, and the columns of everything else."""
+"""Look up the tables of a connection: releases with their catalog, and the columns of all other tables."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 CATALOG = ("attribute", "coefficient", "release")
-"""The tables of the schema priv that a database with releases has."""
+"""Tables of the schema priv in every database with releases."""
 SAMPLED = "sample"
-"""The form of columns that show the truth, of a sample of the records."""
+"""The form of a sample of the records whose columns are not perturbed."""
 NOT_BY_SCALE = "duplicated"
-"""The form whose scale bounds how often a record appears, and does not say how many it represents."""
+"""The form whose scale bounds how often a record is repeated, not how many records a row represents."""
 
 
 @cache
 def functions() -> Mapping[str, str]:
-    """Return what kind of function each name is that DuckDB brings along: aggregate, scalar, macro, ..."""
+    """Return the kind of each built-in DuckDB function: aggregate, macro, scalar, ...; the first of several."""
     with duckdb.connect() as connection:
         kinds = connection.execute(
             "SELECT lower(function_name), min(function_type) FROM duckdb_functions() GROUP BY ALL"
@@ -39,64 +39,64 @@ def functions() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A perturbed attribute of a release, as a query may name it."""
+    """A perturbed attribute of a release."""
 
     name: str
-    """What queries call it: the name that it has in the source."""
+    """Its name in queries, which is its name in the source."""
     column: str
-    """The published column, which holds what records report of it."""
+    """The published column with the reported values."""
     type: str
     """SQL type of its true values."""
     form: str
-    """Which form its weights take."""
+    """The name of its estimator form."""
     size: int
-    """How many values its domain has."""
+    """The number of values in its domain."""
     blocks: Blocks | None = None
-    """The blocks of values that records report, where they report blocks."""
+    """The blocks of values, if records report blocks."""
 
     @property
     def traits(self) -> Form:
-        """What its form says of its records. Raises QueryRefused for a form that is not known."""
+        """The traits of its form. Raises QueryRefused for an unknown form."""
         if self.form not in FORMS:
             raise unknown_form(self)
         return FORMS[self.form]
 
     @property
     def listed(self) -> bool:
-        """Whether records report a list of values, among them the true one."""
+        """Whether records report a list of values that contains the true one."""
         return self.traits.listed
 
     @property
     def varied(self) -> bool:
-        """Whether its weights differ from row to row, by what the scale of a row says."""
+        """Whether its weights depend on the scale of the row."""
         return self.traits.varied
 
 
 @dataclass(frozen=True)
 class Release:
-    """A published table that queries may name, and what its catalog says of its columns."""
+    """A published table with the catalog's facts about its columns."""
 
     database: str
     name: str
     attributes: Mapping[str, Attribute]
-    """By name in lower case; empty where columns show the truth of a sample."""
+    """By name in lower case; empty for a sample without perturbation."""
     public: Mapping[str, str]
-    """Public columns by their names in lower case."""
+    """Public columns by name in lower case."""
     scale: str | None
-    """The column that says how many source records a row represents, how often a record appears at most, or how
-    strongly a row is perturbed."""
+    """The scale column: the number of source records of a row, the maximum repetitions of a record, or the strength of
+    a row's perturbation."""
     weighed: bool
-    """Whether a row represents as many source records as its scale says; else one."""
+    """Whether the scale is the number of source records that a row represents; else a row represents one."""
     sampled: bool
-    """Whether what is published is a random sample, so that even public columns are estimated from."""
+    """Whether the published rows are a random sample, so that sums of public columns are estimates too."""
     constants: Mapping[str, float] = field(default_factory=dict)
     """Numbers among the parameters of the release."""
     rows: int = 0
-    """How many rows are published."""
+    """The number of published rows."""
 
     @cached_property
     def reported(self) -> Mapping[str, Attribute]:
-        """Attributes by their published columns, where those have other names."""
+        """Attributes by published column, if its name differs from the attribute's."""
         return {
             each.column.lower(): each
             for each in self.attributes.values()
@@ -105,12 +105,12 @@ class Release:
 
     @property
     def columns(self) -> list[str]:
-        """What queries may name of the table, in lower case."""
+        """The columns that queries may name, in lower case."""
         scale = [self.scale.lower()] if self.scale else []
         return [*self.public, *self.attributes, *self.reported, *scale]
 
     def columns_are(self, found: Collection[str]) -> bool:
-        """Whether a table with these columns, in lower case, is this one."""
+        """Whether a table with these columns, in lower case, is this release."""
         return {each.column.lower() for each in self.attributes.values()} <= set(found)
 
 
@@ -120,18 +120,18 @@ class ConnectedTables:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self.kept = kept_of(connection)
-        """What is known of its releases already."""
+        """The cache of the connection."""
         self._state = self.kept.state
         self._columns: dict[str, list[str]] = {}
 
     @property
     def of_releases(self) -> bool:
-        """Whether nothing but releases was looked at so far."""
+        """Whether only releases were looked up so far."""
         return not self._columns
 
     @cached_property
     def _views(self) -> Mapping[tuple[str, str, str], str]:
-        """Views by their places and names in lower case, but those that know what is reported from what is true."""
+        """Views by database, schema and name in lower case, except those that distinguish reported and true values."""
         rows = self._rows(
             "SELECT lower(database_name), lower(schema_name), lower(view_name), sql FROM system.main.duckdb_views()"
             " WHERE NOT internal AND schema_name NOT IN ('priv', 'estimated') AND sql NOT LIKE '%priv.%'"
@@ -168,11 +168,11 @@ class ConnectedTables:
 
     @cached_property
     def reported(self) -> frozenset[str]:
-        """The columns of all releases that hold what records report, under names of their own."""
+        """Names of all releases' columns of reported values that differ from the attribute's name."""
         return frozenset(name for each in self.releases.values() for name in each.reported)
 
     def release(self, table: exp.Table) -> Release | None:
-        """Return the release that a table of a query is, if it is one."""
+        """Return the release that a table of a query refers to, if any."""
         if not isinstance(table.this, exp.Identifier):
             return None
         for database, schema in self._places(table):
@@ -181,7 +181,7 @@ class ConnectedTables:
         return None
 
     def _place_within(self, table: exp.Table, database: str, schema: str) -> None:
-        """Write out where a table is that the query of a view names: DuckDB leaves out the database of the view."""
+        """Qualify a table in a view's query: DuckDB leaves out the view's database."""
         if table.catalog or (table.db and table.db.lower() in self._databases):
             return
         placed = exp.table_(table.this.copy(), db=table.db or schema, catalog=database, quoted=True)
@@ -190,15 +190,15 @@ class ConnectedTables:
             table.set("catalog", placed.args["catalog"])
 
     def _places(self, table: exp.Table) -> list[tuple[str, str]]:
-        """List the databases and schemas in which a table of a query is looked up."""
+        """Return the databases and schemas in which DuckDB looks up a table of a query."""
         name, first, second = table.name.lower(), table.db.lower(), table.catalog.lower()
         database, schema = self._state.database.lower(), self._state.schema.lower()
         if second:
             return [(second, first)]
         if not first:
             return [("temp", "main") if name in self._temporary else (database, schema)]
-        # One name before the table is a schema of the database in use, or a database; temporary tables come before,
-        # and what is in another schema of that name, where the path leads there first.
+        # A single qualifier is a schema of the database in use, or a database. Temporary tables take precedence, as
+        # does another schema of that name that comes first in the search path.
         several = "," in self._state.path
         hidden = name in self._temporary or (several and schema != "main")
         if first == "main" and hidden:
@@ -206,7 +206,7 @@ class ConnectedTables:
         return [(database, first), (first, schema if first == database else "main")]
 
     def view(self, table: exp.Table) -> exp.Subquery | None:
-        """Return what a table of a query is short for, if it is a view that reads a release."""
+        """Return the query of a table, if the table is a view that reads a release."""
         if not isinstance(table.this, exp.Identifier) or self.release(table) is not None:
             return None
         keys = ((*place, table.name.lower()) for place in self._places(table))
@@ -235,7 +235,7 @@ class ConnectedTables:
         return exp.Subquery(this=query, alias=alias, **rest)
 
     def catalog_of(self, release: Release) -> str:
-        """Write the schema of a release's catalog, as shortly as the connection allows."""
+        """Write the schema of a release's catalog, with the shortest name that is unambiguous."""
         return (
             "priv"
             if release.database == self._state.database
@@ -243,7 +243,7 @@ class ConnectedTables:
         )
 
     def columns(self, source: exp.Expr) -> list[str]:
-        """Return the columns of something in FROM, in lower case; none if they are unknown."""
+        """Return the columns of an item in FROM, in lower case; an empty list if they are unknown."""
         text = source.sql("duckdb")
         if text not in self._columns:
             try:
@@ -254,28 +254,28 @@ class ConnectedTables:
         return self._columns[text]
 
     def describe(self, query: str) -> list[tuple[str, str]]:
-        """Return names and types of a query's columns. Raises duckdb.Error where DuckDB would."""
+        """Return names and types of a query's columns. Raises duckdb.Error for an invalid query."""
         try:
             rows = self._known if self.of_releases else self._rows
             return [(row[0], row[1]) for row in rows(f"DESCRIBE {query}")]
         except duckdb.Error as error:
-            # Without the line that it points to, which is not the user's.
+            # Drop the quoted line of the query, which the user did not write.
             raise type(error)(str(error).partition("\n\nLINE ")[0]) from None
 
     def count(self, query: str, otherwise: int) -> int:
-        """Count the rows of a query; ``otherwise`` where it cannot be run on its own."""
+        """Return the number of rows of a query; ``otherwise`` if it cannot run on its own."""
         try:
             return int(self._rows(f"SELECT count(*) FROM ({query})")[0][0])
         except (duckdb.BinderException, duckdb.InvalidInputException, duckdb.CatalogException):
             return otherwise
 
     def outside(self, release: Release, attribute: Attribute, values: list[exp.Expr]) -> list[str]:
-        """Return those of some literal values that the domain of an attribute does not have."""
+        """Return the literal values that are outside an attribute's domain."""
         domain = (
             f"SELECT CAST(value AS {attribute.type}) AS value FROM {self.catalog_of(release)}.coefficient"
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
-        # Compared as the query compares them: a text against a number is a number.
+        # Values are compared as in the query: DuckDB casts a text to a number if it compares both.
         listed = ", ".join(
             f"(SELECT coalesce(bool_or(value = {value.sql('duckdb')}), false) FROM domain)"
             for value in values
@@ -312,7 +312,7 @@ class ConnectedTables:
         return run(self._connection, query).fetchall()
 
     def _known(self, query: str) -> list[tuple[Any, ...]]:
-        """Return what only releases can answer; they are asked once."""
+        """Return the cached result of a query on releases."""
         if query not in self.kept.found:
             found = self._rows(query)
             self.kept.keep(query, found)
@@ -396,7 +396,7 @@ def published_column(row: Mapping[str, Any]) -> str:
 
 
 def unknown_form(attribute: Attribute) -> QueryRefused:
-    """Return the error for a release of a form that this version does not know."""
+    """Return the error for an unknown form."""
     return QueryRefused(
         f'"{attribute.name}" is estimated in the form "{attribute.form}", which this version does not know',
         hint="upgrade duckdb_priv, or use the functions of the file, such as priv.reconstructed_count",

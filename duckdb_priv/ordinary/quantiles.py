@@ -1,7 +1,7 @@
-"""Quantiles: the estimated distribution function, made monotone, and inverted; with intervals by inverting a test.
+"""Quantiles: invert the estimated distribution function, made monotone; intervals invert a test.
 
-How many records have at most a value is a running total of counts, and so is how far that is from a share of all of
-them: its variance is known (``windows.py``). The formulas are in ``sql/analyst/ordinary/quantiles.sql``.
+The number of records with at most a value is a running total of counts. So is its difference from a share of all
+records, whose variance is known (``windows.py``). The formulas are in ``sql/analyst/ordinary/quantiles.sql``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from duckdb_priv.sqltext.templates import fill, sections
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of every value of which quantiles are asked for, by the groups of the SELECT."""
+    """Counts of every value of the expression whose quantiles are requested, by group."""
 
     frame: Frame
     measures: Mapping[str, Measure]
-    """One: the count."""
+    """The count, as the only measure."""
     value: str
     """The column with the value."""
     keys: tuple[str, ...]
@@ -49,10 +49,10 @@ class Quantiled:
         self._steps: Steps = []
         self._tables: list[tuple[str, tuple[str, ...], list[str]]] = []
         self.ends: dict[str, str] = {}
-        """Columns with the ends of intervals, by those of the quantiles."""
+        """Columns with intervals, by column of the quantile."""
 
     def add(self, counted: Counted, quantiles: Mapping[str, Quantile]) -> None:
-        """Add the steps to some quantiles of the same value; the last has one row for each group."""
+        """Add the steps of quantiles of the same value; the last step has one row for each group."""
         (measure,) = counted.measures.items()
         estimates, by = self._names.fresh("values"), ""
         if counted.keys:
@@ -102,7 +102,7 @@ class Quantiled:
         self._tables.append((text(result), counted.keys, columns))
 
     def beside(self, groups: str, keys: Sequence[str], table: str) -> Steps:
-        """Write the steps, the last of which, ``table``, has the quantiles beside those of ``groups``."""
+        """Return the steps; the last one, ``table``, has the columns of ``groups`` and the quantiles."""
         joined, selected = f"{text(groups)} AS g", ["g.*"]
         for number, (result, theirs, columns) in enumerate(self._tables):
             same = " AND ".join(
@@ -115,7 +115,7 @@ class Quantiled:
 
 
 def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[str, str]:
-    """Name the columns with the variances of running totals and totals of a count."""
+    """Return the columns with the variances of running totals and totals of a count."""
     windows = intervals.windows
     running, total = (
         windows.replaced(_parsed(f"sum({places['n']}) OVER ({over})")).name

@@ -1,8 +1,8 @@
-"""What every record adds to a sum, and what that says of the sum and of how it varies.
+"""Compute each record's contribution to sums, and from it the estimates and their covariances.
 
-Between the cells and the estimates are two steps. ``outcomes`` says of every cell and each true value of its records
-what such a record adds to each sum; ``records`` weighs that for each cell. The estimates, their variances and their
-covariances are sums over records (``noise.py``).
+Two steps are between the cells and the estimates. ``outcomes`` has, for every cell and true value, the contribution of
+such a record to each sum. ``records`` weights these contributions for each cell. The estimates, their variances and
+their covariances are sums over records (``noise.py``).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from duckdb_priv.sqltext.quoting import literal
 
 @dataclass
 class StepColumns:
-    """Columns of one step, by their SQL."""
+    """The columns of one step, by their SQL."""
 
     taken: set[str]
     found: dict[str, str] = field(default_factory=dict)
 
     def take(self, sql: str, stem: str) -> str:
-        """Return the column of an expression, a new one if there is none."""
+        """Return the column of an expression; add it if it does not exist."""
         if sql not in self.found:
             self.found[sql] = fresh(stem, self.taken)
             self.taken.add(self.found[sql])
@@ -49,12 +49,12 @@ class StepColumns:
 
     @property
     def selected(self) -> list[str]:
-        """The columns as in a SELECT."""
+        """The columns as items of a SELECT list."""
         return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]
 
 
 class Records:
-    """The steps from the cells to the estimates, of sums whose variances are asked for."""
+    """The steps from the cells to the estimates, for sums whose variances are needed."""
 
     def __init__(
         self, frame: Frame, measures: Mapping[str, Measure], plain: Mapping[str, PlainColumn]
@@ -63,11 +63,11 @@ class Records:
         attributes = list(cells.attributes.values())
         forms = {each.form for each in attributes}
         self.form = next(iter(forms)) if len(forms) == 1 else ""
-        """The form of the attributes; empty where there are several, or none."""
+        """The form of the attributes; empty if they have several forms, or without attributes."""
         self.one_attribute = len(attributes) == 1
         mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
         if mixed:
-            # Means are taken over all true values that a record may have.
+            # Means are over all true values that a record may have.
             frame = replace(frame, where=[each for each in frame.where if each not in mixed])
             measures = {
                 name: replace(each, conditions=(*each.conditions, *mixed), of_attribute=False)
@@ -104,28 +104,28 @@ class Records:
         return name
 
     def constant(self, name: str) -> str:
-        """Write a number among the parameters of the release."""
+        """Write a constant of the release."""
         return literal(float(self.frame.release.constants[name]))
 
     def cell(self, name: str) -> str:
-        """Return the column of the records with a sum over the rows of a cell."""
+        """Return the column of ``records`` with a sum over the rows of a cell."""
         self._from_cells[name] = None
         return text(name)
 
     def weighed(self, name: str) -> str:
-        """Return the column of the records with what their weights make of what they add to a sum."""
+        """Return the column of ``records`` with the weighted contribution to a sum."""
         return self._noise.estimate(self._added(name))
 
     def rows(self, name: str) -> str:
-        """Write for how many records a count could be, all of which meet its public conditions."""
+        """Write the number of records that meet a count's public conditions, the maximum of the count."""
         return (
             f"coalesce(sum({self.cell(self.frame.cells.sum((), self.measures[name].before))}), 0)"
         )
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
-        """Return the column of the estimates with the covariance of two sums.
+        """Return the column of ``estimates`` with the covariance of two sums.
 
-        ``raw`` as if weights were given, where they are made from the histogram of what is published.
+        ``raw`` treats weights as constants, even if they are computed from the published histogram.
         """
         one, two = sorted((one, two))
         of = self.measures[one], self.measures[two]
@@ -141,22 +141,22 @@ class Records:
         )
 
     def sampling_of(self, one: str, two: str) -> str:
-        """Return the column of the estimates with the most that sampling can add to the covariance of two sums."""
+        """Return the column of ``estimates`` with the largest term that sampling can add to a covariance."""
         of = self.measures[one], self.measures[two]
         found = self._noise.of_both(*of, self._added(one), self._added(two))
         return self.estimates.take(found, "sampling")
 
     def noise(self, one: str, two: str) -> str:
-        """Write what a record adds to the covariance of two sums, but for what their public values are."""
+        """Write a record's contribution to the covariance of two sums, without the factors of public values."""
         return self._noise.of_one(self._added(one), self._added(two))
 
     def across(
         self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
     ) -> str:
-        """Return the column of the estimates with the covariance of a group's sum with the sum of several groups.
+        """Return the column of ``estimates`` with the covariance of a group's sum and the sum of several groups.
 
-        Those are all groups that agree on the keys ``partition``; up to the own one, in an ``order`` of the others.
-        Weights are taken as given.
+        These are the groups with the same keys ``partition``; with ``order``, only those up to the group itself.
+        Weights are treated as constants.
         """
         of, other = self.measures[one], self.measures[two]
         v, w = self._added(one), self._added(two)
@@ -167,7 +167,7 @@ class Records:
             "total",
         )
         if self.frame.joined:
-            # A record may be in several groups.
+            # With joins, a record may be in several groups.
             inner = [
                 *(self.frame.keys[each] for each in partition),
                 self.frame.column(self._cell_number),
@@ -184,7 +184,7 @@ class Records:
         )
 
     def sampling(self, name: str) -> str:
-        """Return the column of the estimates with the most that sampling can add to the variance of a sum."""
+        """Return the column of ``estimates`` with the largest term that sampling can add to the variance of a sum."""
         if self.form not in ("scaled", "duplicated"):
             return ""
         v = self._added(name)
@@ -194,11 +194,12 @@ class Records:
         return self.estimates.take(f"coalesce({found}, 0)", "sampling")
 
     def _assigned(self, drawn: str, one: str, two: str) -> str:
-        """Write the covariance of two sums over true values that are assigned to all rows, from that of drawn ones.
+        """Write the covariance of two sums if the true values are permuted among all rows.
 
-        Of N rows that all get what the others leave, that is N / (N - 1) times what is left of ``drawn`` without N
-        times the covariance of the means over all rows, by true value (Hoeffding 1951, "A combinatorial central limit
-        theorem"). Of a count by attributes alone it is what sampling without replacement leaves.
+        ``drawn`` is the covariance for independent draws. For a permutation of N rows it is N / (N - 1) times the
+        difference of ``drawn`` and N times the covariance of the means over all rows, by true value (Hoeffding 1951, "A
+        combinatorial central limit theorem"). For a count by attributes alone, it is the variance of sampling without
+        replacement.
         """
         of, other, rows = self.measures[one], self.measures[two], self.constant("rows")
         if one == two and of.of_attribute and of.counts and self.frame.separable:
@@ -216,7 +217,7 @@ class Records:
         return f"({left}) * ({rows} / greatest({rows} - 1, 1))"
 
     def _added(self, name: str) -> str:
-        """Return the column of the outcomes with what a record adds to a sum."""
+        """Return the column of ``outcomes`` with a record's contribution to a sum."""
         of = self.measures[name]
         product = " * ".join(of.factors) or "1"
         if self.frame.joined:
@@ -233,7 +234,7 @@ class Records:
         )
 
     def _mean(self, name: str) -> str:
-        """Return the column of the outcomes with what records of all the table add on average, by true value."""
+        """Return the column of ``outcomes`` with the mean contribution over all records of the table, by true value."""
         cell = self.measures[name].cell
         self.cell(cell)
         parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
@@ -271,7 +272,7 @@ class Records:
         return of.written(total, f"max({found}) IS NOT NULL")
 
     def _summed(self, of: Measure) -> str:
-        """Return the column of the records with whether there are any among them that are summed."""
+        """Return the column of ``records`` that says whether any of them is summed."""
         known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
         known += self.frame.summed(of)
         summed = " AND ".join([*map(parenthesized, of.conditions), *known])
@@ -303,7 +304,7 @@ class Records:
         return f"grouping({', '.join(map(text, self.frame.keys))})"
 
     def steps(self, names: Names, laws: Mapping[str, str], table: str) -> Steps:
-        """Write the steps, the last of which, ``table``, holds the estimates; ``laws`` name the weights' numbers."""
+        """Return the steps; the last, ``table``, has the estimates. ``laws`` names the queries of numbers."""
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
         cells, outcomes, records = (names.fresh(each) for each in ("cells", "outcomes", "records"))
@@ -339,7 +340,7 @@ class Records:
         ]
 
     def _or_nothing(self, records: str) -> str:
-        """Write the records, with one of no record where all of them are a group beside others."""
+        """Write the records; if there are none, one empty row keeps the group of all records."""
         if not self.frame.subtotals or not self.frame.of_all:
             return records
         total = f"{2 ** len(self.frame.keys) - 1} AS {text(self._set)}"
@@ -372,7 +373,7 @@ class Records:
 
 
 def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> str:
-    """Write an ORDER BY; with ``keys``, of what these columns are made of."""
+    """Write an ORDER BY; ``keys`` replaces columns by their expressions."""
     if order is None:
         return ""
     order = order.copy()

@@ -1,4 +1,4 @@
-"""What a query gives to the query around it: columns, and rows of a release that may still be counted there."""
+"""The result of a subquery: its columns, and rows of a release that the outer query may still count."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from duckdb_priv.ordinary.scope import FromItem, Rows, own_nodes
 
 @dataclass
 class Result:
-    """What a query gives to the query around it."""
+    """The result of a subquery, as the outer query sees it."""
 
     columns: list[str]
-    """Their names in lower case; empty where they are not known."""
+    """Column names in lower case; empty if they are unknown."""
     rows: Rows | None = None
     estimated: bool = False
-    """Whether there are estimates in it."""
+    """Whether it contains estimates."""
     reported: bool = False
-    """Whether there is in it what records report."""
+    """Whether it contains reported values."""
     noisy: frozenset[str] = frozenset()
     """Columns that are estimates, in lower case."""
     chosen: bool = False
-    """Whether its rows were chosen by them."""
+    """Whether its rows were selected by estimates."""
 
 
 BLOCKING = {
@@ -36,19 +36,19 @@ BLOCKING = {
     "sample": "a sample",
     "pivots": "PIVOT",
 }
-"""What a SELECT does to rows so that they cannot be counted by an attribute any more."""
+"""Clauses of a SELECT after which rows cannot be counted by an attribute."""
 
 
 UNNEST = "unnest"
 
 
 def unnests(item: exp.Expr) -> bool:
-    """Whether an expression of a SELECT list makes several rows of one."""
+    """Whether an expression of a SELECT list turns one row into several."""
     return any(True for _ in own_nodes(item, exp.Unnest, exp.Explode))
 
 
 def blocked_error(why: str, source: FromItem) -> QueryRefused:
-    """Return why rows cannot be counted by an attribute."""
+    """Return the error for rows that cannot be counted by an attribute."""
     if why == UNNEST:
         return QueryRefused(
             "unnest in the SELECT list makes rows of rows that are not there one by one",
@@ -61,7 +61,7 @@ def blocked_error(why: str, source: FromItem) -> QueryRefused:
 
 
 def block(results: list[Result], why: str) -> Rows | None:
-    """Remember that rows of a release are in a result, though they cannot be counted by an attribute."""
+    """Return the rows of a release in the results, marked as not countable by an attribute."""
     for result in results:
         if result.rows is not None:
             rows = result.rows
@@ -80,7 +80,7 @@ def released(rows: Rows) -> FromItem:
 
 
 def aliased(item: exp.Expr) -> list[str]:
-    """List the names that something in FROM gives to its columns."""
+    """Return the names that an item in FROM gives to its columns."""
     alias = item.args.get("alias")
     return (
         [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
@@ -88,13 +88,13 @@ def aliased(item: exp.Expr) -> list[str]:
 
 
 def columns_of(result: Result, item: exp.Expr) -> list[str]:
-    """List the columns of a result under the names that they have in FROM."""
+    """Return the column names of a result as an item in FROM."""
     given = aliased(item)
     return [*given, *result.columns[len(given) :]]
 
 
 def renamed(result: Result, alias: exp.TableAlias) -> Result:
-    """Return a result with the names that WITH gives to its columns."""
+    """Return a result with the column names given in WITH."""
     names = [each.name.lower() for each in alias.columns]
     if not names:
         return result
@@ -110,7 +110,7 @@ def renamed(result: Result, alias: exp.TableAlias) -> Result:
 
 
 def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows | None:
-    """Describe a SELECT that sums nothing up, if it is over a release."""
+    """Return the rows of a SELECT without aggregates, if it is over a release."""
     if not any(each.release or each.rows for each in sources):
         return None
     if _is_no_limit(select, sources):
@@ -129,7 +129,7 @@ def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows 
 
 
 def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
-    """Whether LIMIT takes all rows that there are; tools write it so that nobody fetches a table by mistake."""
+    """Whether LIMIT keeps all rows. Tools add such a LIMIT so that users do not fetch a whole table by mistake."""
     limit, release = select.args.get("limit"), sources[0].release
     if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
         return False
@@ -142,7 +142,7 @@ def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
 
 
 def has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
-    """Whether an expression speaks of an attribute, or of what a subquery passes on of one."""
+    """Whether an expression uses an attribute, directly or through a subquery."""
     for column in expression.find_all(exp.Column):
         for source in sources:
             if source.attribute(column):

@@ -1,4 +1,4 @@
-"""The door of ordinary SQL: text in, text out, and nothing else where no attribute is asked for."""
+"""Rewrite ordinary SQL: the entry point. A statement that uses no attribute is returned unchanged."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ BEFORE = re.compile(
     r"""\s*(EXPLAIN(\s+ANALYZE|\s*\([^)]*\))?\s|PREPARE\s+(\w+|"([^"]|"")+")\s+AS\s)""",
     re.IGNORECASE,
 )
-"""What may be written before a query, which is rewritten as ever."""
+"""Matches prefixes of a query, such as EXPLAIN. The query after it is rewritten."""
 WHOLE = ("BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT")
-"""Types of counts, and of sums of whole numbers."""
+"""Types of counts and of sums of integers."""
 
 
 def rewrite_sql(
@@ -49,16 +49,16 @@ def rewrite_sql(
     counts: str = "estimates",
     parameters: Sequence[Any] | Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the plain SQL that answers, by estimates, a query that is written as if the table were the true one.
+    """Return the plain SQL that answers a query by estimates; write the query as if the table were the true one.
 
-    ``release`` is a connection on which releases can be named, or the path of a release file. A statement that asks
-    for no attribute comes back as it is, byte for byte. The text does not depend on the ``parameters`` of the query:
-    they are only compared with the domains. Intervals that are ``simultaneous`` hold at once, with this confidence: all
-    that are in the answer of a SELECT, so that you may pick out any of them. With ``counts="rounded"``, results that
-    are whole numbers over the true table, such as counts, are rounded to BIGINT, for programs that insist on it.
+    ``release`` is a connection with releases, or the path of a release file. A statement that uses no attribute is
+    returned byte for byte. The text does not depend on the ``parameters`` of the query, which are only compared with
+    the domains. With ``simultaneous``, all intervals in the result of a SELECT hold at once with this confidence, so
+    you may pick out any of them. With ``counts="rounded"``, results that are whole numbers over the true table, such as
+    counts, are rounded to BIGINT, for programs that require it.
 
-    Raises QueryRefused for what cannot be estimated, with what to write instead; duckdb.Error for what DuckDB would
-    not understand over the true table either.
+    Raises QueryRefused for a query that cannot be estimated, with a hint. Raises duckdb.Error for a query that would
+    also fail over the true table.
 
     >>> import duckdb_priv
     >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
@@ -98,7 +98,7 @@ def _rewritten(
     rounded: bool,
     parameters: Sequence[Any] | Mapping[str, Any] | None,
 ) -> str:
-    """Rewrite a statement; ``asked`` is the confidence of the intervals beside it."""
+    """Return the rewritten statement; ``asked`` is the confidence of its intervals."""
     connection = ConnectedTables(release)
     if not connection.releases or not sql.strip():
         return sql
@@ -113,7 +113,7 @@ def _rewritten(
     statement = Statement(connection, names, by_name(parameters))
     try:
         for query in list(subqueries(parsed)):
-            # What is one value among others has no room for columns beside it; a PIVOT makes groups of all of them.
+            # A single value has no place for interval columns, and a PIVOT would group by them.
             alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
             statement.rewrite(query, None if alone else asked)
     except UnevenParts:
@@ -129,7 +129,7 @@ def _rewritten(
 
 
 def _rounded(query: str, columns: Sequence[tuple[str, str]]) -> str:
-    """Round the results of a query that are whole numbers over the true table, whose columns these are."""
+    """Write a query with rounded results; ``columns`` are the columns over the true table, whose types decide."""
     names = [name.lower() for name, _ in columns]
     whole = [name for name, kind in columns if kind in WHOLE and names.count(name.lower()) == 1]
     if not whole:
@@ -148,10 +148,10 @@ def reconstruct(
     simultaneous: bool = False,
     counts: str = "estimates",
 ) -> duckdb.DuckDBPyConnection:
-    """Answer a query that is written as if the table were the true one, by estimates.
+    """Answer a query by estimates; write it as if the table were the true one.
 
-    The arguments are those of `rewrite_sql`, and the ``parameters`` of the query. The answer is fetched from the
-    connection that is returned.
+    The arguments are those of `rewrite_sql`, and the ``parameters`` of the query. Fetch the result from the returned
+    connection.
 
     >>> import duckdb_priv
     >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
@@ -172,8 +172,8 @@ def reconstruct(
 
 
 def _written(statement: exp.Expr, names: Names) -> str:
-    """Write a statement for people to read."""
-    # In a PIVOT, tables are not named before columns; what is pivoted is written on its own.
+    """Write a statement with line breaks."""
+    # In a PIVOT, columns have no table qualifier. The pivoted query is written separately.
     apart: dict[str, str] = {}
     for pivot in statement.find_all(exp.Pivot):
         if isinstance(pivot.this, exp.Subquery):
@@ -186,9 +186,9 @@ def _written(statement: exp.Expr, names: Names) -> str:
 
 
 def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
-    """Read a statement; none where it is left as it is.
+    """Parse a statement; None if it is left unchanged.
 
-    A statement that cannot be read is left to DuckDB, unless it speaks of what would have to be estimated.
+    A statement that sqlglot cannot parse is left to DuckDB, unless it uses an attribute.
     """
     try:
         tokens = sqlglot.tokenize(sql, dialect="duckdb")
@@ -220,7 +220,7 @@ def _too_deep() -> QueryRefused:
 
 
 def _grouped(statement: exp.Expr) -> exp.Expr:
-    """Put all elements of a GROUP BY together: sqlglot 28 keeps ROLLUP, CUBE and GROUPING SETS apart."""
+    """Collect all elements of each GROUP BY in one list: sqlglot 28 separates ROLLUP, CUBE and GROUPING SETS."""
     for group in statement.find_all(exp.Group):
         for kind in ("rollup", "cube", "grouping_sets"):
             if apart := group.args.get(kind):
@@ -230,7 +230,7 @@ def _grouped(statement: exp.Expr) -> exp.Expr:
 
 
 def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return parameters by the names or numbers that a query has for them.
+    """Return parameters by their names or numbers in the query.
 
     >>> by_name(["flu", 3])
     {'1': 'flu', '2': 3}
@@ -243,7 +243,7 @@ def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, A
 
 
 def _calls_priv(tokens: Sequence[Token]) -> bool:
-    """Whether a statement calls the functions of a release itself, and so knows what is reported from what is true."""
+    """Whether a statement calls functions of the schema priv, and so distinguishes reported from true values."""
     return any(
         schema.text.lower() == "priv"
         and dot.token_type is TokenType.DOT
@@ -253,7 +253,7 @@ def _calls_priv(tokens: Sequence[Token]) -> bool:
 
 
 def _numbered(sql: str, tokens: Sequence[Token]) -> str:
-    """Give parameters numbers, so that they may be moved.
+    """Number the parameters, so that they can be moved.
 
     >>> query = "SELECT '?' WHERE a = ? AND b = ?"
     >>> _numbered(query, sqlglot.tokenize(query, dialect="duckdb"))

@@ -1,4 +1,4 @@
-"""A subquery that passes rows of a release on becomes a part of the SELECT that counts them."""
+"""Inline subqueries that pass on rows of a release into the SELECT that counts the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duckdb_priv.ordinary.scope import MARK, FromItem, Rows
 def inline(
     select: exp.Select, source: FromItem, sources: list[FromItem], rows: Rows, names: Names
 ) -> None:
-    """Put the tables of a subquery in its place, its conditions into WHERE, and what it passes on for its columns."""
+    """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions."""
     _name_stars(select, sources)
     inner = rows.select.copy()
     fresh = _fresh_sources(inner, rows, sources, source, names)
@@ -46,7 +46,7 @@ def inline(
 
 
 def _carry_with(select: exp.Select, inner: exp.Select) -> None:
-    """Let the SELECT define what the subquery had defined for its tables."""
+    """Move the subquery's WITH clause to the SELECT."""
     clause = inner.args.get("with_")
     if clause is None or not clause.expressions:
         return
@@ -61,7 +61,7 @@ def _carry_with(select: exp.Select, inner: exp.Select) -> None:
 
 
 def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:
-    """Write out what * stands for, before it stands for other tables."""
+    """Expand * into columns before the tables change."""
     items: list[exp.Expr] = []
     for item in select.expressions:
         if not is_star(item):
@@ -81,14 +81,14 @@ def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:
 
 
 def is_star(item: exp.Expr) -> bool:
-    """Whether an expression of a SELECT list stands for all columns."""
+    """Whether an item of a SELECT list is a star."""
     return isinstance(item, exp.Star) or (
         isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
     )
 
 
 def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
-    """Return what an expression of a SELECT list passes on, by name in lower case."""
+    """Return the columns that an item of a SELECT list passes on, by name in lower case."""
     if not is_star(item):
         return {output_name(item).lower(): item.unalias()}
     star = item.this if isinstance(item, exp.Column) else item
@@ -107,7 +107,7 @@ def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
 
 
 def output_name(item: exp.Expr) -> str:
-    """Return the name under which an expression of a SELECT list comes out."""
+    """Return the result column's name of an item of a SELECT list."""
     if isinstance(item, exp.Alias | exp.Column):
         return str(item.alias_or_name)
     return "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
@@ -116,7 +116,7 @@ def output_name(item: exp.Expr) -> str:
 def _fresh_sources(
     inner: exp.Select, rows: Rows, sources: list[FromItem], replaced: FromItem, names: Names
 ) -> list[FromItem]:
-    """Make the tables of the subquery tables of the SELECT, under names that it does not have yet."""
+    """Add the tables of the subquery to the SELECT, under unused names."""
     items = [inner.args["from_"].this, *(join.this for join in inner.args.get("joins") or ())]
     taken = {each.alias.lower() for each in sources if each is not replaced}
     found = []
@@ -134,7 +134,7 @@ def _fresh_sources(
 
 
 def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
-    """Let the columns of an expression be those of the new tables."""
+    """Return an expression with its columns marked as those of the new tables."""
     for each in expression.find_all(exp.Column):
         new = numbers.get(each.meta.get(MARK, -1))
         if new is not None:
@@ -144,7 +144,7 @@ def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
 
 
 def _put(old: exp.Column, passed: dict[str, exp.Expr]) -> None:
-    """Replace a column of the subquery by what it passes on under that name, which keeps the name in a result."""
+    """Replace a column of the subquery by its expression; in a SELECT list it keeps the name."""
     value = passed[old.name.lower()].copy()
     parent = old.parent
     if isinstance(parent, exp.Select) and old.arg_key == "expressions":
@@ -156,7 +156,7 @@ def _put(old: exp.Column, passed: dict[str, exp.Expr]) -> None:
 
 
 def _place(select: exp.Select, source: FromItem, first: exp.Expr, joins: list[exp.Join]) -> None:
-    """Put the tables of the subquery where it stood."""
+    """Put the tables of the subquery in its place in FROM."""
     outer = list(select.args.get("joins") or ())
     start = select.args["from_"]
     if start.this is source.node:
@@ -173,7 +173,7 @@ def _place(select: exp.Select, source: FromItem, first: exp.Expr, joins: list[ex
             join.set("this", first)
             condition = join.args.get("on")
             if joins and condition is not None:
-                # The condition may speak of what is joined further on.
+                # The condition may use tables that are joined later.
                 join.set("on", exp.true())
                 where = select.args.get("where")
                 both = [where.this] if where else []

@@ -1,8 +1,7 @@
-"""Which column of which table a name in a query means: the rules of SQL, as DuckDB has them.
+"""Resolve the columns of a query to their tables, by DuckDB's rules.
 
-A name is looked up among the tables of its own SELECT first, then of the SELECTs around it. A column that was found
-carries the number of its table as a mark, and is qualified if that table is a release: what follows need not know
-names, only marks.
+A name is looked up among the tables of its own SELECT first, then of the enclosing SELECTs. A resolved column has its
+table's number as a mark, and is qualified if the table is a release. Later passes need only the marks, not the names.
 """
 
 from __future__ import annotations
@@ -19,42 +18,42 @@ from duckdb_priv.ordinary.names import named
 from duckdb_priv.ordinary.published import Attribute, Release
 
 MARK = "priv_source"
-"""Where a column carries the number of its table, and a SELECT the numbers of its tables."""
+"""Metadata key: the number of a column's table, or the numbers of a SELECT's tables."""
 ESTIMATED = "priv_estimated"
-"""Where a SELECT says that it is rewritten."""
+"""Metadata key: whether a SELECT is rewritten."""
 ENDS = "priv_ends"
-"""Where a SELECT says which of its results have intervals."""
+"""Metadata key: which results of a SELECT have intervals."""
 Node = TypeVar("Node", bound="exp.Expr")
 _numbers = count()
 
 
 @dataclass(eq=False)
 class FromItem:
-    """Something in FROM."""
+    """An item in FROM: a table or a subquery."""
 
     alias: str
     node: exp.Expr
     columns: list[str]
-    """Its columns in lower case; empty where they are not known."""
+    """Its columns in lower case; empty if they are unknown."""
     release: Release | None = None
     rows: Rows | None = None
-    """What a subquery passes on of the rows of a release, if it sums nothing up."""
+    """The rows of a release that a subquery without aggregates passes on."""
     estimated: bool = False
-    """Whether there are estimates in it."""
+    """Whether it contains estimates."""
     reported: bool = False
-    """Whether a query here looks at what records report."""
+    """Whether a subquery uses reported values."""
     noisy: frozenset[str] = frozenset()
     """Columns that are estimates, in lower case."""
     chosen: bool = False
-    """Whether its rows were chosen by them."""
+    """Whether its rows were selected by estimates."""
     number: int = field(default_factory=lambda: next(_numbers))
 
     def owns(self, column: exp.Column) -> bool:
-        """Whether a column was found to be of this table."""
+        """Whether a resolved column belongs to this table."""
         return column.meta.get(MARK) == self.number
 
     def attribute(self, column: exp.Column) -> Attribute | None:
-        """Return the attribute that a column of this table is, if it is one."""
+        """Return the attribute of a column of this table, if it is one."""
         if self.release is None or not self.owns(column):
             return None
         return self.release.attributes.get(column.name.lower())
@@ -62,41 +61,41 @@ class FromItem:
 
 @dataclass(eq=False)
 class Rows:
-    """A SELECT that sums nothing up: it passes rows of a release on, with what it says about each."""
+    """A SELECT without aggregates: it passes on rows of a release with expressions over each row."""
 
     select: exp.Select
     sources: list[FromItem]
     columns: dict[str, exp.Expr]
-    """What it passes on, by name in lower case."""
+    """Its expressions, by name in lower case."""
     asks: bool
-    """Whether it speaks of an attribute itself, and does not only pass it on."""
+    """Whether it uses an attribute itself, and does not only pass it on."""
     blocked: str | None = None
-    """Why its rows cannot be counted by an attribute, in the words of a message."""
+    """Why its rows cannot be counted by an attribute, as part of a message."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """The tables that the names of one SELECT may mean."""
+    """The tables to which the names in one SELECT can refer."""
 
     sources: list[FromItem]
     outer: Scope | None = None
 
     def find(self, column: exp.Column) -> FromItem | None:
-        """Return the table that a column belongs to, in this SELECT or around it."""
+        """Return the table of a column, in this SELECT or an enclosing one."""
         table, name = column.table.lower(), column.name.lower()
         for scope in self._outwards():
             named = [each for each in scope.sources if table in ("", each.alias.lower())]
             for source in named:
                 if name in source.columns:
                     return source
-            # A table of which DuckDB does not tell the columns may have any.
+            # A table whose columns are unknown may have any column.
             unknown = [each for each in named if not each.columns]
             if unknown and (table or not self._is_known(name)):
                 return unknown[0]
         return None
 
     def resolve(self, nodes: Iterable[exp.Expr]) -> None:
-        """Mark every column in some expressions, their subqueries left out."""
+        """Mark every column in the expressions, except in their subqueries."""
         for node in nodes:
             for column in own_nodes(node, exp.Column):
                 if MARK not in column.meta and not isinstance(column.this, exp.Star):
@@ -117,7 +116,7 @@ class Scope:
 def _mark(column: exp.Column, source: FromItem) -> None:
     column.meta[MARK] = source.number
     if source.release is None and source.rows is None:
-        # Two spellings of one column are one.
+        # Different spellings of a column become equal.
         column.set("this", exp.Identifier(this=column.name.lower(), quoted=column.this.quoted))
         return
     column.set("db", None)
@@ -127,7 +126,7 @@ def _mark(column: exp.Column, source: FromItem) -> None:
         name = column.name.lower()
         attribute = source.release.attributes.get(name) or source.release.reported.get(name)
         public = source.release.public.get(name)
-        # Written as the release writes it, so that two spellings of one column are one.
+        # The column gets the release's spelling, so that different spellings become equal.
         if attribute is not None:
             public = attribute.name if name == attribute.name.lower() else attribute.column
         if public is not None:
@@ -135,7 +134,7 @@ def _mark(column: exp.Column, source: FromItem) -> None:
 
 
 class Kind(Flag):
-    """What an expression depends on, seen from a SELECT over a release."""
+    """The kinds of columns on which an expression depends, in a SELECT over a release."""
 
     CONSTANT = 0
     PUBLIC = auto()
@@ -143,15 +142,15 @@ class Kind(Flag):
     SENSITIVE = auto()
     """Attributes of the release."""
     OTHER = auto()
-    """Other tables of the SELECT, or of a subquery of which the expression is a part."""
+    """Other tables of the SELECT, or of a subquery that contains the expression."""
 
 
 PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
-"""What depends on public columns alone, or on attributes alone."""
+"""Kinds that depend on public columns alone, or on attributes alone."""
 
 
 def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
-    """Return what an expression depends on; columns of the tables ``outer``, around the SELECT, are constants."""
+    """Return the kind of an expression; columns of ``outer``, the enclosing SELECTs' tables, are constants."""
     inside = {
         number for query in expression.find_all(exp.Select) for number in query.meta.get(MARK, ())
     }
@@ -166,14 +165,14 @@ def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
 
 
 def own_nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:
-    """Find nodes of some types in an expression, but not within its subqueries."""
+    """Yield the nodes of some types in an expression, except in its subqueries."""
     for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
         if isinstance(each, types):
             yield each
 
 
 def subqueries(node: exp.Expr) -> Iterator[exp.Query]:
-    """Find the outermost subqueries of an expression."""
+    """Yield the outermost subqueries of an expression."""
     for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
         if isinstance(each, exp.Query):
             yield each

@@ -1,8 +1,8 @@
-"""Score intervals of counts: those of priv.reconstructed_interval, for sets of values too.
+"""Score intervals of counts, for single values as in priv.reconstructed_interval, and for sets of values.
 
-They need to know how the variance changes with the true count, and how far one report moves the estimate. For a set of
-values of one attribute both follow from two probabilities: that a record reports one of the set if it has one of it,
-and if it has none (``laws``). Source: Wilson (1927); ``mechanism/score_interval.md``.
+They use how the variance changes with the true count, and how much one report changes the estimate. For a set of values
+of one attribute, both follow from two probabilities: that a record reports one of the set if it has one of them, and if
+it has none (``laws``). Source: Wilson (1927); ``mechanism/score_interval.md``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from duckdb_priv.ordinary.records import Records
 from duckdb_priv.release.model import Blocks
 
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
-"""What an interval needs to know besides the variance, as the catalog calls it."""
+"""Terms of an interval besides the variance, by their names in the catalog."""
 WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson", "batches")
-"""Forms whose terms are in the catalog, for single values."""
+"""Forms whose catalog has these terms for single values."""
 TABLE = "_priv_laws"
-"""The name of the laws among the tables."""
+"""The placeholder for the laws among the tables."""
 
 
 class Score:
@@ -37,12 +37,12 @@ class Score:
     def __init__(self, records: Records) -> None:
         self._records, self._frame = records, records.frame
         self.laws: dict[str, str] = {}
-        """Columns of the laws, by the counts that they are of."""
+        """Columns of the laws, by count."""
         self._product = products.is_known(self._frame)
-        """Whether sums are over records with one of a set of combinations of values of several attributes."""
+        """Whether sums are over records with one of a set of combinations of several attributes' values."""
 
     def functional(self, name: str, z: str) -> str | None:
-        """Write what is tested of a count or a sum; none where no more than its variance is known."""
+        """Write the test input of a count or a sum; None if only its variance is known."""
         records, of = self._records, self._records.measures[name]
         if self._frame.joined or not self._is_known(of):
             return None
@@ -50,14 +50,14 @@ class Score:
         if form.baseline:
             return self._of_groups(name, z) if of.counts else None
         if self._product:
-            # The form is asked what a row stands for, and no more.
+            # Only the meaning of a row matters here: whether it represents several records.
             form = FORMS["scaled" if self._frame.release.weighed else "operator"]
         given = struct(**self._sums(name, form, z))
         tested = functional(form, self._kind(of, form), of_product=self._product)
         return f"[{tested} FOR s IN [{given}]][1]"
 
     def mean(self, total: str, count: str, z: str) -> str | None:
-        """Write the interval of a quotient that is the mean of an amount; none where it is not known to be one."""
+        """Write the interval of a quotient that is the mean of an amount; None if it is no such mean."""
         records = self._records
         of, counted = records.measures.get(total), records.measures.get(count)
         if of is None or counted is None or self._frame.joined or not counted.counts:
@@ -103,8 +103,8 @@ class Score:
     def covariance(self, one: str, two: str, sign: str = "1") -> str:
         """Write the covariance of two sums; of one with itself, its variance.
 
-        What sampling can add is the same for both if they are of the same values. Of others it may be opposed, and is
-        taken with the ``sign`` of the product of their factors.
+        The term that sampling can add is the same for two sums over the same values. Otherwise it may have the other
+        sign, so it gets the ``sign`` of the product of the factors.
         """
         records, cells = self._records, self._frame.cells
         of, other = records.measures[one], records.measures[two]
@@ -146,7 +146,7 @@ class Score:
         return self._summed(self._frame.cells.sum(of.public, of.before), "rows")
 
     def _is_known(self, of: Measure) -> bool:
-        """Whether a sum is of public values, over records with one of a set of values of one attribute."""
+        """Whether a sum adds public values over records with one of a set of values of one attribute."""
         if of.factors:
             return False
         return self._frame.release.sampled or (
@@ -158,13 +158,13 @@ class Score:
 
     @staticmethod
     def _kind(of: Measure, form: Form) -> str:
-        """Return which sections are those of a sum, as ``functional`` calls it."""
+        """Return the ``kind`` argument of ``functional`` for a sum."""
         if of.public:
             return "amount"
         return "copied" if form.copied else "" if form.weighed else "once"
 
     def _sums(self, name: str, form: Form, z: str, *, once: bool | None = None) -> dict[str, str]:
-        """Write what a sum and its interval are made of, as in sql/analyst/fragments/sets.sql."""
+        """Return the fields from which a sum and its interval are computed, as in sql/analyst/fragments/sets.sql."""
         of = self._records.measures[name]
         given = {
             "estimate": text(name),
@@ -200,11 +200,11 @@ class Score:
         return self._summed(cell, "rows")
 
     def _summed(self, cell: str, stem: str) -> str:
-        """Return the column with the sum of what cells have."""
+        """Return the column with the sum of a cells' column."""
         return self._records.estimates.take(f"coalesce(sum({self._records.cell(cell)}), 0)", stem)
 
     def _weighed(self, name: str, column: str) -> str:
-        """Return the column with the sum of what cells have, times what their records count for."""
+        """Return the column with the sum of a cells' column times the weighted contribution of their records."""
         found = f"{self._records.cell(column)} * {self._records.weighed(name)}"
         return self._records.estimates.take(f"coalesce(sum({found}), 0)", "doubled")
 
@@ -216,7 +216,7 @@ class Score:
         *,
         plain: bool = False,
     ) -> str:
-        """Return the column of the cells with the sum of squared coefficients, times what rows are perturbed by."""
+        """Return the column with the sum of squared coefficients, times a factor for copies, weight or perturbation."""
         cells, count = self._frame.cells, "1"
         if form.copied:
             count = inflation(cells.given_scale)
@@ -239,7 +239,7 @@ class Score:
         return self._records.estimates.take(f"coalesce(max({cell}), {least})", "largest")
 
     def _copied(self, of: Measure, form: Form) -> str:
-        """Return the column with how many records more there may be of copies of a sample."""
+        """Return the column with the number of rows that are copies in a sample; 0 if the form has no copies."""
         if not form.copied:
             return "0e0"
         cells = self._frame.cells
@@ -258,7 +258,7 @@ class Score:
     def _sampled(self, form: Form) -> dict[str, str]:
         if form.perturbed:
             return {"beta": "1e0", "k": "0e0", "classes": "0e0"}
-        # Which classes a condition leaves is not worked out: all that the levels allow may hide some.
+        # The classes that meet a condition are not computed: every possible class may hide records.
         return {each: self._records.constant(each) for each in ("beta", "k", "classes")}
 
     def _law(self, name: str, form: Form) -> str:
@@ -272,7 +272,7 @@ class Score:
         law = self._law_of(name)
         if not form.varied:
             return law
-        # Of rows that are perturbed as far as their scale u says; the law is that of u = 1, with the slope m - 2 k.
+        # Rows are perturbed by their scale u. The law is for u = 1, with the slope m - 2 k.
         of, cells = self._records.measures[name], self._frame.cells
         (attribute,), scale = cells.attributes.values(), cells.given_scale
         both = (*of.public, *of.public)
@@ -294,7 +294,7 @@ class Score:
         return f"{TABLE}.{text(self.laws[name])}"
 
     def _of_groups(self, name: str, z: str) -> str:
-        """Of true values that vary, given what is published: their variance depends on the groups alone."""
+        """Write the test input if true values are random given the published ones: groups determine the variance."""
         records = self._records
         total = self._total(records.measures[name])
         if records.form == "listed":
@@ -312,12 +312,12 @@ class Score:
 
     @property
     def keys(self) -> list[str]:
-        """Group keys that the laws depend on."""
+        """Group keys on which the laws depend."""
         return [name for name in self._frame.keys if name in self._frame.sensitive_keys]
 
     @property
     def numbers(self) -> list[str]:
-        """What the laws read of the catalog besides the numbers of the weights."""
+        """Names of the catalog's numbers that the laws read besides those of the weights."""
         form = self._records.form
         of_value = ["own", "other"] if form == "conditional_poisson" else []
         if form not in WITH_TERMS:
@@ -333,13 +333,13 @@ class Score:
         return [*of_value, *(each for each in TERMS if each in there)]
 
     def sql(self, laws: Mapping[str, str]) -> str:
-        """Write the query of the laws: one line for each set of values that is a group."""
+        """Write the query of the laws, one row for each group, which is a set of values."""
         if self._product:
             conditions = {name: self._records.measures[name].conditions for name in self.laws}
             return products.law_sql(self._frame, laws, self.laws, conditions, self.keys)
         (attribute,) = self._frame.cells.attributes.values()
         table, cells = text(laws[attribute.name]), self._frame.cells
-        # All values have the same two numbers where blocks are reported, which have none.
+        # With blocks, all values have the same two numbers, and the blocks themselves have none.
         read = ["own", "other"] if attribute.blocks else self.numbers
         of = "x" if attribute.blocks else "y"
         numbers = "".join(f", {of}.{each} AS y_{each}" for each in read)
@@ -381,7 +381,7 @@ class Score:
         return select_sql([*keys, *of_sets], f"({LINE}    {of_reports}{LINE})", groups=keys)
 
     def _of_blocks(self, blocks: Blocks, h: str, within: str) -> str:
-        """Write the law of a set from what each block counts, ``h``, and how many values the set has."""
+        """Write the law of a set from the weight ``h`` of each block and the size of the set."""
         return formula(
             "law_of_blocks",
             "k",
@@ -395,7 +395,7 @@ class Score:
         )
 
     def _of_set(self, h: str, within: str) -> str:
-        """Write the law of a set from what each report counts, ``h``, and whether it is one of the set."""
+        """Write the law of a set from the weight ``h`` of each reported value, and whether it is in the set."""
         own = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
         of_value: dict[str, str] = {}
         for each in TERMS:
@@ -425,7 +425,7 @@ def _parsed(sql: str) -> exp.Expr:
 
 
 def _is_there(condition: exp.Expr, amounts: Sequence[exp.Expr]) -> bool:
-    """Whether a condition says that a part of some amounts is not missing."""
+    """Whether a condition says that a part of the amounts is not NULL."""
     inner = condition.this if isinstance(condition, exp.Not) else None
     if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
         return False

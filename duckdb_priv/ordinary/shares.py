@@ -1,6 +1,6 @@
-"""Counts beside counts: a subquery that counts in the same table becomes a window over the counts around it.
+"""Rewrite a subquery that counts in the same table as a window over the outer query's counts.
 
-So a share of all records, of which both parts are estimates, has an interval that knows how they vary together.
+So the interval of a share of all records, a quotient of two estimates, includes their covariance.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from duckdb_priv.ordinary.scope import FromItem, Scope
 
 
 def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: ColumnsOf) -> None:
-    """Make single counts from the same table, as subqueries beside counts, windows over the counts, in place.
+    """Replace subqueries that return a single count from the same table by windows over the counts, in place.
 
-    ``attributes_of`` lists those columns of a table that are attributes: a group is there whatever they are.
+    ``attributes_of`` returns the columns of a table that are attributes: groups exist for all their values.
 
     >>> import sqlglot
     >>> share = sqlglot.parse_one(
@@ -105,7 +105,7 @@ def _only_table(select: exp.Select) -> exp.Table | None:
 
 
 def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr] | None:
-    """Return the conditions of a subquery that counts in the same table, and does nothing else; none for others."""
+    """Return the conditions of a subquery that only counts in the same table; None for any other."""
     select = query.this
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:
         return None
@@ -135,7 +135,7 @@ def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr
 
 
 def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
-    """Return an expression of a subquery over the same table, for the table of the SELECT around it."""
+    """Return an expression of a subquery over the same table, for the outer SELECT's table."""
     holder = exp.Paren(this=node.copy())
     for column in holder.find_all(exp.Column):
         column.set("table", named(table.alias_or_name).copy())
@@ -146,7 +146,7 @@ def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
 
 
 def _is_of(node: exp.Expr, columns: set[str], *, some: bool = False) -> bool:
-    """Whether all columns of an expression are among some; or ``some`` of them."""
+    """Whether all columns of an expression, or with ``some`` at least one, are in a set."""
     if node.find(exp.Query):
         return some
     found = [_plain(each) in columns for each in node.find_all(exp.Column)]
@@ -154,7 +154,7 @@ def _is_of(node: exp.Expr, columns: set[str], *, some: bool = False) -> bool:
 
 
 def _plain(node: exp.Expr) -> str:
-    """Write an expression over one table, however its columns are named."""
+    """Write an expression over one table in a normal form, independent of how columns are written."""
     node = node.copy()
     for column in node.find_all(exp.Column):
         for part in ("table", "db", "catalog"):
@@ -164,7 +164,7 @@ def _plain(node: exp.Expr) -> str:
 
 
 def _chosen(call: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
-    """Return an aggregate over those records that meet some conditions too."""
+    """Return an aggregate restricted to records that also meet the conditions."""
     if not conditions:
         return call.copy()
     call, within = call.copy(), []

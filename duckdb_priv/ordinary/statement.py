@@ -1,8 +1,7 @@
-"""A whole statement: which of its SELECTs ask for an attribute, and what becomes of them.
+"""Rewrite a whole statement: find the SELECTs that use an attribute, and rewrite each.
 
-From the inside out, every query is one of three things. It is *plain* where it speaks of no attribute, and stays as it
-is. It is *rows* where it passes rows of a release on, and becomes a part of the SELECT around it. It is *estimated*
-where it sums rows up by an attribute.
+Every query, innermost first, is of one of three kinds. A *plain* query uses no attribute and is unchanged. *Rows*
+passes on rows of a release and is inlined into the outer SELECT. An *estimated* query aggregates rows by an attribute.
 """
 
 from __future__ import annotations
@@ -54,30 +53,30 @@ CLAUSES = (
 
 
 class UnevenParts(Exception):
-    """Only some parts of a set operation have intervals, so the columns of its parts would not be the same."""
+    """Only some parts of a set operation have intervals, so the columns of its parts would differ."""
 
 
 @dataclass
 class Statement:
-    """A statement while it is rewritten, in place."""
+    """A statement that is being rewritten, in place."""
 
     connection: ConnectedTables
     names: Names
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Values of the parameters of the query."""
     confidence: float | None = None
-    """Of the intervals beside the estimates of the query that is rewritten; none where there are none."""
+    """The confidence of the intervals in the current query; None without intervals."""
     changed: bool = False
     """Whether anything is estimated."""
     _original: exp.Query | None = None
-    """The whole query as it was written."""
+    """The original query."""
     _first: exp.Select | None = None
-    """The SELECT of it that names its columns."""
+    """The query's SELECT that determines the column names."""
     _parts: list[exp.Select] = field(default_factory=list)
-    """The SELECTs whose rows it returns: several in a set operation."""
+    """The SELECTs whose rows the query returns: several in a set operation."""
 
     def rewrite(self, query: exp.Query, confidence: float | None) -> None:
-        """Rewrite a whole query. Raises QueryRefused for what cannot be estimated."""
+        """Rewrite a whole query. Raises QueryRefused if it cannot be estimated."""
         self._write_out_views(query)
         self._original, self.confidence = query.copy(), confidence
         for select in list(query.find_all(exp.Select)):
@@ -85,7 +84,7 @@ class Statement:
         merged = flatten(query, self._columns_of)
         self._rewrite(query)
         if merged and not self.changed:
-            # Groups by an attribute that are added up again leave a sum without it.
+            # If an outer query sums groups by an attribute, the merged query does not use the attribute any more.
             unmerged = replace(self)
             unmerged._rewrite(self._original.copy())
             self.changed = unmerged.changed
@@ -103,7 +102,7 @@ class Statement:
             raise UnevenParts
 
     def _write_out_views(self, query: exp.Query) -> None:
-        """Put the queries of views that read a release where they are named."""
+        """Replace views that read a release by their queries."""
         common = {each.alias.lower() for each in query.find_all(exp.CTE)}
         for table in list(query.find_all(exp.Table)):
             if not table.db and table.name.lower() in common:
@@ -115,19 +114,19 @@ class Statement:
                 self._write_out_views(view.this)
 
     def _columns_of(self, item: exp.Expr) -> list[str]:
-        """List the columns of a table, in lower case; none where they are not known before the rest is."""
+        """Return the columns of a table, in lower case; an empty list if they are not known yet."""
         if not isinstance(item, exp.Table):
             return []
         release = self.connection.release(item)
         return release.columns if release is not None else self.connection.columns(_bare(item))
 
     def _attributes_of(self, item: exp.Expr) -> list[str]:
-        """List the attributes of a table, in lower case."""
+        """Return the attributes of a table, in lower case."""
         release = self.connection.release(item) if isinstance(item, exp.Table) else None
         return list(release.attributes) if release is not None else []
 
     def query(self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None) -> Result:
-        """Rewrite a query and all within it."""
+        """Rewrite a query and its subqueries."""
         if isinstance(query, exp.Subquery):
             inner = self.query(query.this, self._with(query, ctes, outer), outer)
             if any(query.args.get(name) for name in ("limit", "offset")):
@@ -142,7 +141,7 @@ class Statement:
     def _with(
         self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None
     ) -> Mapping[str, Result]:
-        """Rewrite the common table expressions of a query, and return all that it may name."""
+        """Rewrite the common table expressions of a query; return all that the query may refer to."""
         clause = query.args.get("with_")
         if clause is None:
             return ctes
@@ -154,7 +153,7 @@ class Statement:
             result = self.query(cte.this, known, outer)
             known[name] = renamed(result, cte.args["alias"])
             if result.rows is not None and result.rows.asks:
-                # A query that counts its rows makes them rows of its own.
+                # A query that counts these rows inlines them.
                 cte.pop()
         if not clause.expressions:
             query.set("with_", None)
@@ -239,7 +238,7 @@ class Statement:
     def _values(
         self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
     ) -> Result:
-        """Answer a list of values from the domains of the attributes."""
+        """Rewrite a query for distinct values to read the domains of the attributes."""
         self.changed = True
         refuse_what_is_not_linear(select, source)
         check(select, source, self.connection, self.parameters)
@@ -253,7 +252,7 @@ class Statement:
         return Result([name.lower() for name in names])
 
     def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
-        """Whether a SELECT passes on, or is chosen by, what records report."""
+        """Whether a SELECT passes on reported values, or selects rows by them."""
         if any(each.reported for each in sources):
             return True
         if any(
@@ -267,7 +266,7 @@ class Statement:
     def _refuse_choices(
         self, select: exp.Select, sources: list[FromItem], asked: list[FromItem]
     ) -> None:
-        """Refuse sums over records that are chosen by what varies together with them, or by what itself varies."""
+        """Refuse sums over records that are selected by reported values or by estimates."""
         choosing = _choosing(select)
         by_estimate = any(each.estimated for each in sources) or any(
             inner.meta.get(ESTIMATED) for part in choosing for inner in part.find_all(exp.Select)
@@ -291,19 +290,19 @@ class Statement:
             )
 
     def _outputs_of_all(self, names: list[str]) -> list[str]:
-        """Let DuckDB name the columns of the whole query, as it would over the true table."""
+        """Return the column names that DuckDB gives the whole query over the true table."""
         assert self._original is not None
         if self._original.find(exp.Placeholder, exp.Parameter):
             return names
         return [name for name, _ in self.described()] or names
 
     def described(self) -> list[tuple[str, str]]:
-        """Return names and types of the columns of the query that was rewritten last, over the true table."""
+        """Return names and types of the columns of the last rewritten query, over the true table."""
         assert self._original is not None
         return self.connection.describe(stand_in(self._original, self.connection))
 
     def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
-        """Return what is in FROM; a subquery may use what is before it."""
+        """Return the item in FROM; a subquery may use the items before it."""
         if isinstance(item, exp.Subquery) and not item.alias:
             item.set("alias", exp.TableAlias(this=named(self.names.fresh("rows")).copy()))
         alias = item.alias_or_name
@@ -355,7 +354,7 @@ class Statement:
             )
 
     def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, Result]) -> None:
-        """Find out what every name in a SELECT means, and rewrite its subqueries."""
+        """Resolve every name in a SELECT, and rewrite its subqueries."""
         expand_aliases(select, scope)
         select.meta[MARK] = tuple(each.number for each in scope.sources)
         for name in CLAUSES:
@@ -400,7 +399,7 @@ class Statement:
         return any(True for part in parts for _ in aggregates.aggregates_in(part))
 
     def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
-        """Make the rows that a subquery passes on rows of this SELECT, where it asks for an attribute of them."""
+        """Inline subqueries that pass on rows, if this SELECT uses an attribute of these rows."""
         for source in list(sources):
             rows = source.rows
             if rows is None or not self._needs_rows(select, source, summed):
@@ -431,7 +430,7 @@ class Statement:
         )
 
     def _asks(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
-        """Whether a SELECT asks for an attribute of one of its tables."""
+        """Whether a SELECT uses an attribute of one of its tables."""
         release = source.release
         if release is None:
             return False
@@ -461,7 +460,7 @@ class Statement:
 
 
 def _parts(query: exp.Expr) -> list[exp.Select]:
-    """List the SELECTs whose rows a query returns."""
+    """Return the SELECTs whose rows a query returns."""
     if isinstance(query, exp.SetOperation):
         return [*_parts(query.this), *_parts(query.expression)]
     if isinstance(query, exp.Subquery):
@@ -494,7 +493,7 @@ def _is_weighed(release: Release | None) -> bool:
 
 
 def _choosing(select: exp.Select) -> list[exp.Expr]:
-    """List what says which records a SELECT sums up, by which keys, and what of them."""
+    """Return the conditions, group keys and aggregates of a SELECT."""
     group = select.args.get("group")
     keys = list(group.expressions) if group is not None else []
     found = [select.args["where"]] if select.args.get("where") else []
@@ -503,7 +502,7 @@ def _choosing(select: exp.Select) -> list[exp.Expr]:
         summed = list(aggregates.aggregates_in(item))
         found += summed
         keys += [] if summed else [item]
-    # A number that is the same for all records tells none of them apart.
+    # A key without columns is the same for all records, so it selects none.
     return found + [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
 
 
@@ -514,7 +513,7 @@ def _passes_release_on(rows: Rows | None) -> bool:
 
 
 def _bare(table: exp.Table) -> exp.Table:
-    """Return a table without its alias, to look its columns up."""
+    """Return a table without its alias, to look up its columns."""
     copy = table.copy()
     copy.set("alias", None)
     copy.set("joins", None)

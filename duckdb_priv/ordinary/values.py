@@ -1,7 +1,7 @@
-"""Lists of values, as filters of dashboards ask for them, come from the domain of an attribute, which is public.
+"""Answer queries for lists of values, as dashboard filters send them, from the public domain of an attribute.
 
-Which values occur is not known: every one may. So the list is complete, whatever the public columns say, and the same
-for everyone. Conditions on the attributes choose from it.
+It is unknown which values occur; each may. So the list is always complete, whatever the conditions on public columns.
+Conditions on the attributes filter it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, kind, own_nodes
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
-"""Clauses that ask for more than values."""
+"""Clauses that need records and not only values."""
 
 
 def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int]) -> bool:
-    """Whether a SELECT over one release returns different values of attributes, and counts nothing."""
+    """Whether a SELECT over one release returns distinct values of attributes, without any count."""
     distinct, group = select.args.get("distinct"), select.args.get("group")
     if any(select.args.get(name) for name in OF_RECORDS) or (distinct and distinct.args.get("on")):
         return False
@@ -46,7 +46,7 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
 
 
 def _asks_whether(select: exp.Select) -> bool:
-    """Whether a SELECT is asked only for whether it has a row."""
+    """Whether the SELECT is used only for whether it returns a row."""
     holder = select.parent
     while isinstance(holder, exp.Subquery | exp.Paren):
         holder = holder.parent
@@ -54,14 +54,14 @@ def _asks_whether(select: exp.Select) -> bool:
 
 
 def _counts(node: exp.Expr) -> bool:
-    """Whether an expression needs more than one value."""
+    """Whether an expression aggregates or needs several values."""
     return any(True for _ in (*aggregates_in(node), *own_nodes(node, exp.Window, exp.Query)))
 
 
 def list_values(
     select: exp.Select, source: FromItem, outer: frozenset[int], connection: ConnectedTables
 ) -> None:
-    """Let a SELECT read the domains of its attributes instead of records, in place."""
+    """Rewrite a SELECT to read the domains of its attributes instead of records, in place."""
     assert source.release is not None
     kept = [each for each in _conditions(select) if kind(each, source, outer) is not Kind.PUBLIC]
     select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)

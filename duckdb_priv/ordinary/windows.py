@@ -1,9 +1,9 @@
-"""Windows over estimates: totals of groups, running totals, what stood before, and how they vary with the rest.
+"""Windows over estimates: totals of groups, running totals, preceding groups, and their covariances.
 
-A window that adds groups up is a sum over records like its summands, so it varies with them in a known way. Let S be
-the sum of the groups in a window, and K the covariance of a group with S. For a total, the sum of K over the groups is
-the variance of S; for a running total it is the sum of 2 K minus the group's own variance. Groups that
-public columns distinguish have no record in common: then K is a group's own variance, and every frame will do.
+A window that sums groups is a sum over records like its summands, so its covariance with them is known. Let S be the
+sum of the groups in a window, and K the covariance of a group with S. For a total, the variance of S is the sum of K
+over the groups. For a running total it is the sum of 2 K minus the group's own variance. Groups distinguished by public
+columns share no record: then K is a group's own variance, and every frame is supported.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from duckdb_priv.ordinary.records import Records, StepColumns
 RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
 )  # fmt: skip
-"""Windows that say which estimate is larger, and are none themselves."""
+"""Window functions that rank estimates; their results are not estimates."""
 TABLE = "_priv_law_of_values"
-"""The name of the numbers of an attribute among the tables."""
+"""The placeholder for the attribute's numbers among the tables."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class GroupWindow:
     of: str
     """The column of the estimate."""
     partition: frozenset[str]
-    """Expressions that distinguish what is added up, as SQL."""
+    """The PARTITION BY expressions, as SQL."""
     kind: str
     """total, running, frame or shift."""
     over: str
-    """What is between the parentheses of OVER."""
+    """The text inside the parentheses of OVER."""
     call: str
-    """The call of its function, with {} for what it is called with."""
+    """The call of the window function, with {} for its argument."""
     order: exp.Expr | None = None
 
     def of_column(self, name: str) -> str:
@@ -55,14 +55,14 @@ class Windows:
         self.columns = StepColumns(records.taken)
         """Columns of the step between the estimates and their intervals: values of windows, and covariances."""
         self.found: dict[str, GroupWindow] = {}
-        """Windows by the columns with their values."""
+        """Windows by column."""
         frame = records.frame
         self._apart = not (frame.sensitive_keys or frame.joined)
 
     def replaced(self, value: exp.Expr) -> exp.Expr:
-        """Return an expression with columns for its windows over estimates.
+        """Return an expression with its windows over estimates replaced by columns.
 
-        Raises QueryRefused for windows of which it is not known how they vary.
+        Raises QueryRefused for a window whose variance is unknown.
         """
         value = value.copy()
         holder = exp.Paren(this=value)
@@ -74,7 +74,7 @@ class Windows:
         return found
 
     def covariance(self, one: str, two: str) -> str:
-        """Write the covariance of two columns, of which at least one is a window."""
+        """Write the covariance of two columns, at least one of which is a window."""
         if one not in self.found:
             one, two = two, one
         if two not in self.found:
@@ -97,7 +97,7 @@ class Windows:
         return self.columns.take(f"coalesce({found}, 0)", "covariance")
 
     def of_group(self, one: str, two: str) -> str:
-        """Write the covariance of two estimates of a group, as it goes together with those of windows."""
+        """Write the covariance of two estimates of a group, in the approximation used for windows."""
         return self._kept(self._records.covariance(one, two, raw=True), one, two)
 
     def _with_group(self, name: str, window: GroupWindow) -> str:
@@ -110,7 +110,7 @@ class Windows:
         return self._kept(found, name, window.of)
 
     def _kept(self, covariance: str, one: str, two: str) -> str:
-        """Write what is left of a covariance where weights come from the histogram of what is published."""
+        """Write a covariance, reduced if the weights are computed from the published histogram."""
         records = self._records
         counts = all(records.measures[each].counts for each in (one, two))
         if not (
@@ -136,7 +136,7 @@ class Windows:
             raise refused("a window over subtotals")
         function = node.this
         if isinstance(function, exp.Avg):
-            # As many groups as there are: that is known.
+            # The number of groups is exact.
             total, number = node.copy(), node.copy()
             total.set("this", exp.Sum(this=function.this.copy()))
             number.set("this", exp.Count(this=function.this.copy()))
@@ -178,7 +178,7 @@ class Windows:
         return window
 
     def _check_keys(self, window: GroupWindow, order: exp.Expr | None) -> None:
-        """Refuse windows over groups that may share records, but for totals and running totals by keys."""
+        """Refuse windows over groups that may share records, except totals and running totals by keys."""
         frame = self._records.frame
         keys = {text(each) for each in frame.keys}
         if window.kind not in ("total", "running") or not window.partition <= keys:
@@ -191,7 +191,7 @@ class Windows:
 
     @property
     def reads_law(self) -> bool:
-        """Whether its columns read the numbers of an attribute."""
+        """Whether its columns read an attribute's numbers."""
         return any(TABLE in each for each in self.columns.found)
 
 
@@ -204,7 +204,7 @@ def refused(what: str) -> QueryRefused:
 
 
 def write_out_names(select: exp.Select) -> None:
-    """Write the windows of the WINDOW clause out where they are used, in place."""
+    """Replace named windows by their definitions in the WINDOW clause, in place."""
     named = {each.name.lower(): each for each in select.args.get("windows") or ()}
     for node in list(select.find_all(exp.Window)):
         alias = node.args.get("alias")
@@ -228,7 +228,7 @@ def _at_least_one(function: exp.Expr) -> bool:
 
 
 def _ends(spec: exp.Expr) -> tuple[str, str, str, str]:
-    """Return the ends of a frame in capitals: where it starts, on which side, and where it ends."""
+    """Return start, start side, end and end side of a frame, in capitals."""
 
     def end(name: str) -> str:
         found = spec.args.get(name) or ""

@@ -1,4 +1,4 @@
-"""How much work a query may be: cells times the values that their rows may truly have."""
+"""Limit the work of a query: the number of cells times the possible true values of their rows."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from duckdb_priv.ordinary.frame import Frame
 from duckdb_priv.ordinary.names import LINE
 
 CAP = 1_000_000_000
-"""Classes, each a cell with one combination of true values; a core does some ten million of them in a second."""
+"""Maximum number of classes, each a cell with one combination of true values. A core computes some ten million a
+second."""
 
 
 def refuse_too_much(frame: Frame) -> None:
-    """Refuse a query whose cells have more classes than the cap. Cells are counted only where rows do not decide it.
+    """Refuse a query with more classes than the cap. Cells are counted only if the number of rows does not decide it.
 
-    Raises QueryRefused, with what the work is made of.
+    Raises QueryRefused, with the factors of the work.
     """
     values = [each.size or 1 for each in frame.cells.attributes.values()]
     cells = frame.release.rows
     if cells * prod(values) > CAP and cells > 1:
         query = frame.cells.sql().replace(LINE, "\n")
-        # A query that speaks of tables around it cannot be counted on its own: then a cell is a row.
+        # A query that uses outer tables cannot run on its own to count its cells: then every row is a cell.
         cells = min(frame.connection.count(query, cells), cells)
     work = cells * prod(values)
     if work > CAP:
