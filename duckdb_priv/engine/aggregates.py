@@ -257,7 +257,8 @@ class Aggregates:
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
         """Make a table of the kernel's rows for all records; ``types`` gives its columns and their types."""
-        with kernel.opened(self.workspace.cursor, self.source.table) as rows:
+        room = self.workspace.room(self.source.rows)
+        with kernel.opened(self.workspace.cursor, self.source.table, (), room) as rows:
             self.workspace.cursor.execute(
                 f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM ({rows})"
             )

@@ -6,6 +6,7 @@ Drawing for all records at once calls Python with larger batches, and holds the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +25,9 @@ PIECE = 1 << 17
 FEW = 100_000
 """Up to this number of records, bits are drawn in the query."""
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-KEPT_BY_ARROW = {*WHOLE, "BOOLEAN", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
+KEPT_BY_ARROW = {
+    *WHOLE, "BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+}  # fmt: skip
 """Types whose values survive the conversion to Arrow and back."""
 BYTES_OF_RECORD, BYTES_OF_COLUMN = 32, 10
 """Memory for a record and for each of its columns, without texts: twice the measured bytes."""
@@ -139,7 +142,8 @@ def in_memory(
     """
     query = cursor.sql(records)
     types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
-    if not {*types.values()} <= KEPT_BY_ARROW:
+    # The parameters of DECIMAL(9,2) are kept, too.
+    if not {re.sub(r"\(\d+,\d+\)$", "", kind) for kind in types.values()} <= KEPT_BY_ARROW:
         return None
     texts = [
         identifier(name)

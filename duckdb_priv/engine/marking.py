@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import LIMIT, aggregates_of
-from duckdb_priv.engine.kernel import RECORDS, Kernel
+from duckdb_priv.engine.drawing import Drawing
+from duckdb_priv.engine.kernel import DRAWN, RECORDS, Kernel
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, Marked
@@ -77,43 +78,49 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     }
     chosen = select if kept else f"SELECT * FROM ({select}) WHERE mark <= {limit}::UBIGINT"
     reads = source.read_types | {name: source.types[name] for name in source.person}
-    kernel = Kernel(reads, chosen, random_bits=streams, gathers=not kept)
+    drawing = _drawing(source)
+    kernel = Kernel(reads, chosen, random_bits=streams, drawing=drawing, gathers=not kept)
     answers.make(MARKED, kernel, columns | {"texts": "VARCHAR[]"})
     _sample(workspace, source, streams[VALUES], limit)
     if kept:
         (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
     else:
         partial = f"SELECT {_digests(source, parts=True)} FROM ({select})"
-        parts = Kernel(reads, partial, random_bits=streams, gathers=True)
+        parts = Kernel(reads, partial, random_bits=streams, drawing=drawing, gathers=True)
         names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
         digests = _added_up(answers.asked(parts, names))
     return Marked(source.rows, kept, level, digests)
 
 
-def _marked_sql(source: Source, limit: int) -> str:
-    """Return the query of all records' marks, and of the public values of a sample as texts."""
+def _drawing(source: Source) -> Drawing:
+    """Return the records whose ids are marked: the marks of their values, and their public values."""
+    number, text = source.id_arguments
     named = list(enumerate(source.sensitive))
     person = "NULL::UBIGINT"
     if source.person:
         person = mark_of_text(person_text(source.person, source.types), place(MARKS))
-    public = "".join(
-        f", s.{identifier(name)} AS _public{n}" for n, name in enumerate(source.public)
-    )
-    inner = (
-        f"SELECT {mark(source)} AS mark, {person} AS person"
+    records = (
+        f"SELECT {number} AS _number, {text} AS _text, {person} AS person"
         + "".join(f", coalesce(v{n}.mark, 0::UINTEGER) AS value{n}" for n, _ in named)
-        + f"{public} FROM {place(RECORDS)} AS s"
+        + "".join(f", s.{identifier(name)} AS _public{n}" for n, name in enumerate(source.public))
+        + f" FROM {place(RECORDS)} AS s"
         + "".join(
             f" LEFT JOIN ({_values_sql(source, name)}) AS v{n} ON v{n}.text IS NOT DISTINCT FROM"
             f" s.{key_expression(name, source.types[name])}::VARCHAR"
             for n, name in named
         )
     )
+    function, _ = source.drawing("bits")
+    return Drawing(records, function, {MARKS: "0::UINTEGER"})
+
+
+def _marked_sql(source: Source, limit: int) -> str:
+    """Return the query of all records' marks, and of the public values of a sample as texts."""
     texts = [steady_text(f"_public{n}", source.types[name]) for n, name in enumerate(source.public)]
-    values = "".join(f", value{n}" for n, _ in named)
+    values = "".join(f", value{n}" for n in range(len(source.sensitive)))
     return (
-        f"SELECT mark, person{values}, CASE WHEN mark <= {limit}::UBIGINT THEN [{', '.join(texts)}]::VARCHAR[] END"
-        f" AS texts FROM ({inner})"
+        f"SELECT _bits0 AS mark, person{values}, CASE WHEN _bits0 <= {limit}::UBIGINT"
+        f" THEN [{', '.join(texts)}]::VARCHAR[] END AS texts FROM ({place(DRAWN)})"
     )
 
 

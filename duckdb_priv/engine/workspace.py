@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from duckdb_priv.engine import randomness
+from duckdb_priv.engine import drawing, randomness
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.secrets import current_secret
 from duckdb_priv.engine.threads import A, B, each
@@ -56,6 +56,14 @@ class Workspace:
         ((text,),) = self.rows("SELECT current_setting('memory_limit')")
         number, unit = text.split()
         return needed < STAGED * float(number) * float(1024 ** UNITS.index(unit))
+
+    def room(self, records: int) -> drawing.Room | None:
+        """Return the check whether so many records fit in memory, by the bytes of one; None for few records."""
+        return (
+            (lambda bytes_: self.fits_in_memory(records * bytes_))
+            if records > drawing.FEW
+            else None
+        )
 
     def each(self, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
         """Apply a function to each item, in as many threads as DuckDB has."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from duckdb_priv.engine import drawing
 from duckdb_priv.engine.byte_order import total_order
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
@@ -152,12 +151,7 @@ def warn(p: Publication) -> None:
 def write_rows(p: Publication) -> None:
     """Write the rows in the order of their own columns, next to the previous version's table."""
     p.workspace.stage("drawing values")
-    expected = p.plan.rows_expected or 0
-    room = (
-        (lambda each: p.workspace.fits_in_memory(expected * each))
-        if expected > drawing.FEW
-        else None
-    )
+    room = p.workspace.room(p.plan.rows_expected or 0)
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
         types = types_of(p.workspace.cursor, f"({select})")

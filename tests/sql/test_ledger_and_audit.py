@@ -8,6 +8,8 @@ import math
 import duckdb
 import pytest
 
+from duckdb_priv.engine import drawing
+
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""
 
@@ -152,6 +154,26 @@ def test_publications_of_the_same_keep_one_sample_between_them(visits, published
         assert records == kept[0][1]
     published(visits, "visits", "r3", retention=0.3, exclude=["age"], **given)
     assert rows(visits, "SELECT count(DISTINCT publication) FROM priv.seen") == [(3,)]
+
+
+@pytest.mark.parametrize("ids", ["id", ["id", "ward"]])
+def test_marks_are_equal_in_a_query_and_at_once(visits, published, monkeypatch, ids):
+    visits.execute("ALTER TABLE visits ADD COLUMN ward VARCHAR DEFAULT 'a'")
+    marks = []
+    for few, people in ((drawing.FEW, "these"), (0, "those")):
+        monkeypatch.setattr(drawing, "FEW", few)
+        published(
+            visits, "visits", people, sensitive="disease", retention=0.3, record_id=ids, population=people
+        )  # fmt: skip
+        marks.append(
+            [
+                rows(visits, "SELECT mark, value, person FROM priv.mark ORDER BY ALL"),
+                rows(visits, "SELECT mark, attribute, value FROM priv.seen ORDER BY ALL"),
+            ]
+        )
+        visits.execute("DELETE FROM priv.mark; DELETE FROM priv.seen")
+    assert marks[0] == marks[1]
+    assert all(marks[0])
 
 
 def audit(connection, release):

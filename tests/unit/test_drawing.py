@@ -50,7 +50,34 @@ def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
         ]
 
 
-@pytest.mark.parametrize("kind", ["HUGEINT", "ENUM('a')", "INTEGER[]", "TIMESTAMPTZ"])
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("DECIMAL(38,10)", ["1234567890123456789012345678.0123456789", "-.0000000001", None]),
+        ("DECIMAL(4,1)", ["999.9", "-0.1", None]),
+        ("TIMESTAMPTZ", ["infinity", "-infinity", "0001-01-01 00:00:00+00", "2026-10-25 00:30:00+00", None]),
+        ("TIMESTAMP", ["infinity", "290000-01-01 00:00:00.000001", None]),
+        ("DATE", ["infinity", "0001-01-01", None]),
+        ("DOUBLE", ["nan", "-0", "inf", None]),
+    ],
+)  # fmt: skip
+def test_arrow_keeps_values_and_their_types(kind, values):
+    with duckdb.connect() as con:
+        con.execute("SET TimeZone = 'Asia/Kolkata'")
+        con.execute("CREATE TABLE held (text VARCHAR)")
+        con.executemany("INSERT INTO held VALUES (?)", [[value] for value in values])
+        records = f"SELECT 7 AS _number, NULL::VARCHAR AS _text, 0::UINTEGER AS _code0, text::{kind} AS value FROM held"
+        random_bits = {"random": randomness.KeyedBits.derive(bytes(32), "demonstration")}
+        asked = Drawing(records, "_priv_integer_bits", {"random": "_code0"})
+        con.register("at_once", asked.at_once(con, records, random_bits, lambda each: True))
+        found = con.sql("SELECT value::VARCHAR, typeof(value) FROM at_once")
+        expected = con.sql(f"SELECT value::VARCHAR, typeof(value) FROM ({records})")
+        assert sorted(map(repr, found.fetchall())) == sorted(map(repr, expected.fetchall()))
+
+
+@pytest.mark.parametrize(
+    "kind", ["HUGEINT", "ENUM('a')", "INTEGER[]", "TIMESTAMP_NS", "DECIMAL(4,1)[]"]
+)
 def test_what_arrow_may_not_keep_is_drawn_for_in_the_query(kind):
     records = (
         f"SELECT 7 AS _number, NULL::VARCHAR AS _text, 0::UINTEGER AS _code0, NULL::{kind} AS held"
