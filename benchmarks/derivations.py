@@ -24,7 +24,7 @@ from scipy.stats import binom
 
 from duckdb_priv.mechanism import decoy_groups as mixing
 from duckdb_priv.mechanism import operator as operators
-from duckdb_priv.mechanism import questions
+from duckdb_priv.mechanism import questions, two_looks
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson
@@ -261,6 +261,23 @@ def _largest_delta(operator: Uniform, epsilon: float) -> str:
 
 
 def fine_grain() -> Iterator[str]:
+    equal, lowest, highest = (
+        np.full(4, 1 / 4),
+        [1 / 10, 1 / 10, 1 / 20, 1 / 10],
+        [1 / 7, 1 / 4, 1 / 3, 2 / 3],
+    )
+    example = Requirements(4, values=range(4), rho1=lowest, rho2=highest)
+    both, paper = (
+        short(optimal_operator(equal, example, direction=each).record_utility(equal), 6).rstrip("0")
+        for each in ("both", "upward")
+    )
+    yield f"utility {both} instead of {paper}"
+    two, skewed = (
+        np.array([0.9, 0.1]),
+        Requirements(2, values=[0, 1], rho1=[1 / 4] * 2, rho2=[1 / 2] * 2),
+    )
+    best = optimal_operator(two, skewed, direction="upward").record_utility(two)
+    yield f"utility {short(best, 2)}; with a"
     zipf = 1 / np.arange(1, 41)
     zipf /= zipf.sum()
     people = 95_946
@@ -315,7 +332,7 @@ def _chosen_on_the_sample(k: int, beta: float, epsilon: float, first: float) -> 
 
 
 def question_errors() -> Iterator[str]:
-    """Yield the errors of uniform perturbation; `tests/unit/test_questions.py` computes the others."""
+    """Yield errors of uniform perturbation, and bounds; `tests/unit/test_questions.py` computes the others."""
     grams: dict[str, Callable[[int], np.ndarray]] = {
         "ranges": questions.ranges_gram,
         "prefixes": questions.prefixes_gram,
@@ -326,8 +343,10 @@ def question_errors() -> Iterator[str]:
     rows += [(values, "1", "ranges") for values in (32, 16, 128)]
     for values, epsilon, kind in rows:
         ratio = math.e if epsilon == "1" else 9.0
-        plain = questions.mean_error(grams[kind](values), questions.uniform_operator(values, ratio))
-        yield f"| {values}, {epsilon} | {kind} | {plain:.2f} |"
+        gram = grams[kind](values)
+        plain = questions.mean_error(gram, questions.uniform_operator(values, ratio))
+        bound = questions.error_bound(gram, ratio)
+        yield f"| {values}, {epsilon} | {kind} | {plain:.2f} | {short(bound, 2) if bound else 0} |"
 
 
 # --- reconstruction privacy -------------------------------------------------------------------
@@ -681,6 +700,8 @@ def splu() -> Iterator[str]:
             large_sum_threshold(gamma, epsilon, error),
             exact_large_sum_threshold(gamma, epsilon, error),
         )
+    moved = [(1 - share / 5) / (1 - share) * 5 for share in (0.5, 0.8, 0.9, 0.95, 0.99)]
+    yield f"moves the estimate: {', '.join(f'{each:.0f}' for each in moved)}"
     covered = float(ndtr(Z - 0.25) - ndtr(-Z - 0.25))
     lost = short(100 * (0.95 - covered), 1)
     yield f"costs a 95% interval {lost}% of its coverage"
@@ -693,6 +714,15 @@ def splu() -> Iterator[str]:
         f"corrected 56, paper linear {linear:.0f}, paper iterated {iterated:.2f}, "
         f"stopped at 1% {stopped:.2f}"
     )
+
+
+# --- two looks at one record ------------------------------------------------------------------
+
+
+def looks() -> Iterator[str]:
+    flip = np.array([[0.75, 0.25], [0.25, 0.75]])
+    changed = two_looks.of_changed_value(flip, flip, np.array([0.5, 0.5]))
+    yield f"The posterior is {changed.both:.1f} instead of {changed.one:.2f}"
 
 
 # --- exact tails ------------------------------------------------------------------------------
@@ -769,6 +799,7 @@ DERIVATIONS: dict[str, Callable[[], Iterator[str]]] = {
     "smoothing": smoothing,
     "splu": splu,
     "tails": tail_table,
+    "two_looks": looks,
     "uniform": uniform,
 }
 """The function that yields the numbers of each document."""
