@@ -21,7 +21,8 @@ from pyspark.sql import functions as f
 import duckdb_priv
 import duckdb_priv.spark
 
-if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+home = os.environ.get("JAVA_HOME")
+if not shutil.which("java", path=home and f"{home}/bin"):
     sys.exit("Spark needs Java 17 or newer: install it, and set JAVA_HOME")
 # The Python of the tasks is that of the driver, with the same versions of duckdb and duckdb_priv.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
