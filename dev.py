@@ -14,7 +14,8 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -24,8 +25,8 @@ IN_PARALLEL = (
     "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder",
     "--durations", "10",
 )  # fmt: skip
-"""Options of pytest: tests of one file run in one process, since they share fixtures. The longest files start first,
-and the slowest tests are listed at the end."""
+"""Options of pytest: tests of one file run in one process, since they share fixtures. Files start in the order of
+tests/conftest.py, the longest first, and the slowest tests are listed at the end."""
 SIGN_OF_LIFE = 5
 """Seconds between two progress lines of an installation."""
 
@@ -95,27 +96,27 @@ def run(*command: str | Path, environ: Mapping[str, str] | None = None) -> None:
         sys.exit(code)
 
 
-def run_together(
-    aside: Sequence[str | Path], environ: Mapping[str, str], *command: str | Path
-) -> None:
-    """Run two commands at the same time; the output of ``aside`` is printed after that of the other command."""
+@contextmanager
+def beside(*command: str | Path, environ: Mapping[str, str]) -> Iterator[None]:
+    """Run a command while the block runs; its output is printed at the end. If it fails, exit with its code."""
     with (
         tempfile.TemporaryFile() as output,
         subprocess.Popen(
-            list(map(str, aside)),
+            list(map(str, command)),
             cwd=ROOT,
             env={**os.environ, **environ},
             stdout=output,
             stderr=subprocess.STDOUT,
         ) as other,
     ):
-        print("+", *command, flush=True)
-        code = subprocess.run(list(map(str, command)), cwd=ROOT, check=False).returncode
-        code = other.wait() or code
-        settings = [f"{name}={value}" for name, value in environ.items()]
-        output.seek(0)
-        print("+", *settings, *aside)
-        print(output.read().decode(errors="replace"), flush=True)
+        try:
+            yield
+        finally:
+            code = other.wait()
+            settings = [f"{name}={value}" for name, value in environ.items()]
+            output.seek(0)
+            print("+", *settings, *command)
+            print(output.read().decode(errors="replace"), flush=True)
     if code:
         sys.exit(code)
 
@@ -144,14 +145,17 @@ def test(*options: str) -> None:
     if options:
         run(programs / "python", "-m", "pytest", *options)
         return
-    run(programs / "ruff", "check", ".")
-    run(programs / "ruff", "format", "--check", ".")
-    run(programs / "mypy")
-    run(programs / "lint-imports")
-    tests = (programs / "python", "-m", "pytest", *IN_PARALLEL)
     os.environ |= faster_memory()
+    # Every process would compile all modules and tests anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    tests = (programs / "python", "-m", "pytest", *IN_PARALLEL)
     surface = (*tests, "-m", "surface", "tests/contract", "tests/sql")
-    run_together(surface, {"PYTHONPATH": str(oldest_duckdb(programs))}, *tests)
+    with beside(*surface, environ={"PYTHONPATH": str(oldest_duckdb(programs))}):
+        run(programs / "ruff", "check", ".")
+        run(programs / "ruff", "format", "--check", ".")
+        run(programs / "mypy")
+        run(programs / "lint-imports")
+        run(*tests)
 
 
 if __name__ == "__main__":

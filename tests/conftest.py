@@ -39,6 +39,9 @@ SURFACE = {
 They run on the oldest DuckDB, too; ``older`` says which of their tests. How each method publishes is in the contract.
 """
 
+LONGEST = ("spark/test_inside.py",)
+"""Files of tests that would be the last to end if they did not start first."""
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 SECRET = bytes(range(32))
@@ -83,7 +86,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what runs on the oldest DuckDB, too, and keep what is asked of one method."""
+    """Mark what runs on the oldest DuckDB, too, keep what is asked of one method, and put the longest files first."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
     for item in older(items):
         item.add_marker("surface")
     method = config.getoption("--method")

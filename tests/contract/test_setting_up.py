@@ -95,6 +95,7 @@ def test_two_runs_at_once_are_both_heard_and_both_count(dev, codes, monkeypatch,
         for code in codes
     )
     with pytest.raises(SystemExit) if any(codes) else nullcontext():
-        dev.run_together(older, {"WHAT": "older"}, *newest)
+        with dev.beside(*older, environ={"WHAT": "older"}):
+            dev.run(*newest)
     output = capfd.readouterr().out
     assert output.index("on None") < output.index("on older")
