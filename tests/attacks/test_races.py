@@ -43,7 +43,7 @@ def at_once(con, statement: Callable[[int], str]) -> list[str | None]:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(timeout=60)
+        worker.join(timeout=600)
     return reported
 
 
@@ -130,7 +130,7 @@ def test_installing_and_publishing_in_one_moment():
         for worker in workers:
             worker.start()
         for worker in workers:
-            worker.join(timeout=60)
+            worker.join(timeout=600)
         assert reported == []
         assert plain.execute("SELECT count(*) FROM priv.release").fetchall() == [(PUBLISHERS,)]
         assert plain.execute("SELECT count(*) FROM priv.secret").fetchall() == [(1,)]

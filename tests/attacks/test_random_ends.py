@@ -128,7 +128,7 @@ def interrupt(folder: Path, count: int) -> None:
 
 
 def wait_for(condition) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

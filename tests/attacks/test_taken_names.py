@@ -72,7 +72,7 @@ def test_a_release_that_would_hide_its_own_schema_is_refused(con, tmp_path, name
 @pytest.mark.parametrize("path", ["\\", "/", "\\\\", "~", "~/", "file:", "file:///", ""])
 def test_a_folder_without_a_name_is_no_hierarchy(con, path):
     """DuckDB 2 would read it without end."""
-    watch = threading.Timer(20, con.interrupt)
+    watch = threading.Timer(300, con.interrupt)
     watch.start()
     started = time.monotonic()
     with pytest.raises(
@@ -80,7 +80,7 @@ def test_a_folder_without_a_name_is_no_hierarchy(con, path):
     ):
         con.execute("FROM priv.load_hierarchy('sex', ?)", [path]).fetchall()
     watch.cancel()
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 300
 
 
 def test_a_hierarchy_of_several_files(con, tmp_path: Path):

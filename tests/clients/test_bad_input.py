@@ -168,7 +168,7 @@ def test_open_release_says_that_a_file_is_for_a_newer_duckdb(wrong) -> None:
         pytest.skip(str(reason))
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, older, str(wrong["newer"])],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         f"'{wrong['newer']}' was written for a newer DuckDB, this is 1.5.6",
@@ -229,7 +229,7 @@ def test_the_shell_reads_where_nothing_may_be_written(unwritable, releases, opti
     release = releases["uniform"]
     done = subprocess.run(
         [*before, shell, "-init", os.devnull, "-noheader", "-list", *options, path, "-c", release.questions()[0]],
-        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, "PATH": PATH},
+        capture_output=True, text=True, timeout=600, check=False, env={**os.environ, "PATH": PATH},
     )  # fmt: skip
     if options:
         rows = [line.split("|") for line in done.stdout.splitlines()]
@@ -250,7 +250,7 @@ def test_scripts_read_where_nothing_may_be_written(unwritable, releases) -> None
     release = releases["uniform"]
     done = subprocess.run(
         [*before, sys.executable, "-c", script, path, release.questions()[0]],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert done.stdout == f"{[tuple(row) for row in release.answers[0]]}\n"
     assert [file.name for file in Path(path).parent.iterdir()] == ["uniform.duckdb"]
@@ -260,7 +260,7 @@ def test_our_shell_says_that_nothing_may_be_written(unwritable) -> None:
     *before, path = unwritable
     done = subprocess.run(
         [*before, *OURS, "shell", path, "-c", "FROM priv.release"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == f"Error: {path!r} cannot be opened: permission denied\n"

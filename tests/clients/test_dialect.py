@@ -28,7 +28,7 @@ def answers(releases) -> list:
         pytest.skip(str(reason))
     done = subprocess.run(
         [str(python), str(PROGRAMS / "ask_dialect.py"), str(releases["uniform"].path)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ def test_on_a_terminal(releases, tmp_path):
         ["-init", os.devnull, "-dark-mode", "-readonly", str(release.path)],
         env={**os.environ, "TERM": "xterm", "HOME": str(tmp_path)},
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
         dimensions=(40, 150),
     )
     terminal.sendline(".mode csv")
@@ -83,7 +83,7 @@ def test_a_wrong_question_is_answered_with_what_is_right(releases, question, rep
         [str(SHELL), "-init", os.devnull, str(releases["uniform"].path), "-c", question],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode != 0
@@ -111,7 +111,7 @@ def test_a_release_explains_itself(releases):
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     table, column, macros, *statements = done.stdout.splitlines()
@@ -170,7 +170,7 @@ def test_a_damaged_file_gives_no_wrong_number(releases, tmp_path, damage):
     )
     asked = [str(SHELL), "-init", os.devnull, "-readonly", "-noheader", "-list"]
     done = subprocess.run(
-        [*asked, str(path), "-c", question], capture_output=True, text=True, timeout=60, check=False
+        [*asked, str(path), "-c", question], capture_output=True, text=True, timeout=600, check=False
     )
     (right,) = _ask(releases["uniform"], question)[0]
     assert (done.returncode != 0 and not done.stdout) or done.stdout == f"{right[0]}\n"
@@ -197,7 +197,7 @@ def test_from_show_tables_to_a_right_count_in_two_statements(prepared, without_c
             [str(SHELL), "-init", os.devnull, "-csv", "-readonly", str(path), "-c", statement],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=True,
         )
         return list(csv.reader(io.StringIO(done.stdout)))

@@ -402,7 +402,7 @@ def test_wrong_files_are_one_sentence(tab: Tab, site: str, folder: Path, tmp_pat
 def ask(
     server: Explorer, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str]]:
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=600)
     connection.request(
         method, path, headers={name.replace("_", "-"): text for name, text in headers.items()}
     )

@@ -19,7 +19,7 @@ def test_expressions_of_sqlalchemy(releases) -> None:
     path = str(releases["uniform"].path)
     done = subprocess.run(
         [str(python), "-I", str(PROGRAMS / "ask_core.py"), path],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows, frame, values = json.loads(done.stdout)

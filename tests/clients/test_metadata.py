@@ -86,7 +86,7 @@ def verdicts(*places: Path) -> dict[str, str]:
         pytest.skip(str(reason))
     done = subprocess.run(
         [str(python), str(PROGRAMS / "validate.py"), str(checked), *map(str, places)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)

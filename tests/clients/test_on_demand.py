@@ -52,7 +52,7 @@ def test_ibis(releases, by_ward, by_value) -> None:
     """In SQL, as a chain of calls, and from a view."""
     done = subprocess.run(
         [str(environment("ibis", *IBIS)), "-I", str(PROGRAMS / "ask_ibis.py"), str(releases["uniform"].path)],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     in_sql, chain, view = json.loads(done.stdout)
     assert in_sql == chain == sorted(by_ward.values())
@@ -85,7 +85,7 @@ def test_dbt(releases, by_ward, by_value, tmp_path: Path) -> None:
     dbt = [str(environment("dbt", *DBT)), "-c", "from dbt.cli.main import cli; cli()"]
     done = subprocess.run(
         [*dbt, "run", "--profiles-dir", ".", "--no-send-anonymous-usage-stats"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False,
+        cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     with duckdb.connect(str(tmp_path / "analysis.duckdb"), read_only=True) as made:
@@ -101,7 +101,7 @@ def test_jupyter(releases, by_ward) -> None:
     """The magic %sql of jupysql, over the dialect."""
     done = subprocess.run(
         [str(environment("jupyter", *JUPYTER)), str(PROGRAMS / "ask_jupyter.py"), str(releases["uniform"].path)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=600, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     plain, beside, refused = json.loads(done.stdout.splitlines()[0])

@@ -63,7 +63,7 @@ def test_picture_of_harlequin(release: Path) -> None:
     done = subprocess.run(
         [str(python), "-I", str(PROGRAMS / "ask_harlequin.py"), str(picture)],
         input=json.dumps([job(release, [BY_GENDER])]),
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert "answers" in json.loads(done.stdout)[0]
 

@@ -34,7 +34,7 @@ def server() -> Iterator[Path]:
     def run(*command: str) -> None:
         subprocess.run(
             [str(programs / command[0]), *command[1:]],
-            user=user, cwd=folder, check=True, capture_output=True, timeout=120,
+            user=user, cwd=folder, check=True, capture_output=True, timeout=600,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
@@ -61,7 +61,7 @@ def test_postgres_counts_as_the_functions_do(con, without_cards, server: Path, t
     def run(*arguments: str, given: str | None = None) -> str:
         done = subprocess.run(
             [psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(server), "-U", "reader", "postgres", *arguments],
-            input=given, capture_output=True, text=True, timeout=120, check=False,
+            input=given, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -43,7 +43,7 @@ class Terminal:
             env=environment,
             cwd=str(home),
             encoding="utf-8",
-            timeout=60,
+            timeout=600,
             dimensions=(40, 120),
         )
 
@@ -272,7 +272,7 @@ def test_ctrl_c_ends_a_run_without_a_terminal(moment: float) -> None:
         assert lines.readline() == "'ready'\n"
         time.sleep(moment)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=600)
     assert process.returncode == 130
     assert error == "stopped\n"
     assert "after" not in out
@@ -283,7 +283,7 @@ def test_a_reader_that_goes_away_ends_the_run() -> None:
     with without_terminal("--mode", "csv", "-c", statement) as (process, lines):
         assert lines.readline() == "range\n"
         lines.close()
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=600) == 1
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
 

@@ -44,7 +44,9 @@ def test_the_analysts_sessions_agree(folder: Path) -> None:
     with duckdb.connect() as elsewhere:
         _, total, distribution = answers(elsewhere, "3_analyst_script")
     assert statements
-    assert [row[1] for row in counts] == [round(row[1]) for row in intervals]
+    assert [
+        abs(count - row[1]) <= 0.501 for (_, count), row in zip(counts, intervals, strict=True)
+    ] == [True] * 2
     # Views show whole records.
     in_view = {value: (estimate, low, high, rows) for value, estimate, low, high, rows in by_value}
     for value, estimate, low, high, _, rows in distribution:

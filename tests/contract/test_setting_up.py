@@ -94,8 +94,10 @@ def test_two_runs_at_once_are_both_heard_and_both_count(dev, codes, monkeypatch,
         [sys.executable, "-c", f"import os; print('on', os.environ.get('WHAT')); exit({code})"]
         for code in codes
     )
-    with pytest.raises(SystemExit) if any(codes) else nullcontext():
-        with dev.beside(*older, environ={"WHAT": "older"}):
-            dev.run(*newest)
+    with (
+        pytest.raises(SystemExit) if any(codes) else nullcontext(),
+        dev.beside(*older, environ={"WHAT": "older"}),
+    ):
+        dev.run(*newest)
     output = capfd.readouterr().out
     assert output.index("on None") < output.index("on older")

@@ -213,7 +213,7 @@ def run_chromium(folder: Path, option: str, page: str) -> str:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     ).stdout
 

@@ -45,7 +45,7 @@ def cron(*given: object, **environment: str) -> Done:
     """Run a command as cron does: in no folder of its own, without a terminal, with few variables."""
     done = subprocess.run(
         [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()", *map(str, given)],
-        cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+        cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
     )  # fmt: skip
     assert PRIVATE not in done.stdout + done.stderr

@@ -109,14 +109,14 @@ class TestFiles:
         def first():
             with private_files.made_for_owner():
                 inside.set()
-                leave.wait(10)
+                leave.wait(600)
 
         thread = threading.Thread(target=first)
         thread.start()
-        inside.wait(10)
+        inside.wait(600)
         with private_files.made_for_owner():
             leave.set()
-            thread.join(10)
+            thread.join(600)
             assert os.umask(0o077) == 0o077
 
 

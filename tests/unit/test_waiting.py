@@ -26,7 +26,7 @@ def test_progress_is_shown_to_someone_who_waits(monkeypatch: pytest.MonkeyPatch)
     def stage(workspace: Workspace, words: str) -> None:
         original(workspace, words)
         if words == "writing the catalog":
-            seen.wait(60)
+            seen.wait(600)
 
     def update(_bar: Bar, percent: float | None, words: str) -> None:
         shown.append(words)

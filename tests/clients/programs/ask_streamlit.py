@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 def reply(job: dict[str, Any]) -> dict[str, Any]:
     sys.argv = ["dashboard.py", job["path"]]
-    page = AppTest.from_file(str(Path(__file__).with_name("dashboard.py")), default_timeout=60)
+    page = AppTest.from_file(str(Path(__file__).with_name("dashboard.py")), default_timeout=600)
     answers = []
     page.run()
     for question in job["questions"]:
