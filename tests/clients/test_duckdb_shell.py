@@ -170,7 +170,11 @@ def test_a_damaged_file_gives_no_wrong_number(releases, tmp_path, damage):
     )
     asked = [str(SHELL), "-init", os.devnull, "-readonly", "-noheader", "-list"]
     done = subprocess.run(
-        [*asked, str(path), "-c", question], capture_output=True, text=True, timeout=600, check=False
+        [*asked, str(path), "-c", question],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     (right,) = _ask(releases["uniform"], question)[0]
     assert (done.returncode != 0 and not done.stdout) or done.stdout == f"{right[0]}\n"

@@ -37,7 +37,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "Pacific/Auckland",
         "spark.sql.warehouse.dir": str(folder),
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # With less room for compiled code, Java sweeps it all the time.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
         "spark.driver.memory": "1g",
         # Compiling a query takes longer than these tables do.
         "spark.sql.codegen.wholeStage": "false",
