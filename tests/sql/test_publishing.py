@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import duckdb
 import pytest
@@ -118,12 +117,6 @@ def test_what_records_with_equal_public_columns_hide_is_stated_and_audited(visit
     assert rows(visits, audit) == [(True,)]
     visits.execute("CREATE OR REPLACE TABLE public AS SELECT *, rowid % 50 AS number FROM public")
     assert rows(visits, audit) == [(False,)]
-
-
-def test_public_columns_are_published_as_they_are(released):
-    assert rows(released, "SELECT age, gender FROM r ORDER BY ALL") == rows(
-        released, "SELECT age, gender FROM visits ORDER BY ALL"
-    )
 
 
 def test_columns_keep_their_order_and_excluded_ones_are_dropped(visits, published):
@@ -386,67 +379,6 @@ def test_dropping_the_last_release_leaves_macros_that_say_so(visits, published):
             "SELECT priv.reconstructed_count('one', noisy_disease, 'flu')"
             " FROM (SELECT disease AS noisy_disease FROM visits)"
         )
-
-
-ONCE = {
-    "counted": "SELECT count(*) FROM {}",
-    "filtered away": "SELECT release FROM {} WHERE rows_published < 0",
-    "ordered and limited": "FROM {} ORDER BY seconds LIMIT 1",
-    "some column": "SELECT warnings FROM {}",
-    "into a table": "CREATE TABLE receipt AS FROM {}",
-    "twice named": "WITH done AS (FROM {}) SELECT * FROM done AS a, done AS b",
-    "aggregated": "SELECT max(release), sum(rows_published) FROM {}",
-    "explained with an execution": "EXPLAIN ANALYZE FROM {}",
-}
-
-
-@pytest.mark.parametrize("way", ONCE)
-def test_a_publication_runs_once_per_statement(visits, way):
-    call = "priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, record_id := 'id')"
-    visits.execute(ONCE[way].format(call)).fetchall()
-    assert rows(visits, "SELECT count(*) FROM r") == [(4000,)]
-    assert rows(visits, "SELECT count(*) FROM priv.ledger") == [(1,)]
-
-
-def test_what_is_only_planned_is_not_published(visits):
-    call = "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, exclude := 'id')"
-    visits.execute(f"EXPLAIN {call}").fetchall()
-    visits.execute(f"PREPARE later AS {call}")
-    relation = visits.sql(call)
-    assert rows(visits, "FROM priv.ledger") == []
-    assert len(relation.fetchall()) == 1
-    with pytest.raises(duckdb.InvalidInputException, match="a release 'r' exists"):
-        relation.execute() if hasattr(relation, "execute") else relation.fetchall()
-
-
-def test_two_publications_in_one_statement(visits):
-    """Each is kept as a whole or not at all."""
-    calls = [
-        f"priv.publish_uniform('visits', '{name}', sensitive := 'disease', retention := 0.3,"
-        f" record_id := 'id') AS {name}"
-        for name in ("one", "two")
-    ]
-    with suppress(duckdb.InvalidInputException):
-        visits.execute(f"SELECT count(*) FROM {', '.join(calls)}").fetchall()
-    tables = {
-        name
-        for (name,) in rows(
-            visits, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'"
-        )
-    }
-    released = {name for (name,) in rows(visits, "SELECT release FROM priv.release")}
-    assert tables - {"visits"} == released
-
-
-def test_a_publication_is_its_own_transaction(visits, published):
-    """It stays when the caller rolls back, and a caller's open transaction does not see it yet."""
-    visits.execute("BEGIN TRANSACTION")
-    visits.execute("CREATE TABLE of_the_caller AS SELECT 1 AS x")
-    published(visits, "visits", "r", sensitive="disease", retention=0.3, record_id="id")
-    visits.execute("ROLLBACK")
-    assert rows(visits, "SELECT count(*) FROM r") == [(4000,)]
-    with pytest.raises(duckdb.CatalogException):
-        visits.execute("FROM of_the_caller")
 
 
 def test_arguments_may_be_parameters_and_subqueries(visits):
