@@ -142,19 +142,19 @@ def faster_memory() -> dict[str, str]:
 def test(*options: str) -> None:
     """Run ruff, mypy, lint-imports and pytest. With options, run only pytest with these options."""
     programs = environment(".venv", ".[test]")
+    # Every process would compile all modules and tests anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if options:
         run(programs / "python", "-m", "pytest", *options)
         return
     os.environ |= faster_memory()
-    # Every process would compile all modules and tests anew.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     tests = (programs / "python", "-m", "pytest", *IN_PARALLEL)
     surface = (*tests, "-m", "surface", "tests/contract", "tests/sql")
+    run(programs / "ruff", "check", ".")
+    run(programs / "ruff", "format", "--check", ".")
+    run(programs / "lint-imports")
     with beside(*surface, environ={"PYTHONPATH": str(oldest_duckdb(programs))}):
-        run(programs / "ruff", "check", ".")
-        run(programs / "ruff", "format", "--check", ".")
         run(programs / "mypy")
-        run(programs / "lint-imports")
         run(*tests)
 
 
