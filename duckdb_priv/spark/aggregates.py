@@ -38,19 +38,20 @@ from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.reading import count_of
-from duckdb_priv.sqltext.signed import signed
+from duckdb_priv.sqltext.signed import signed, unsigned
 from duckdb_priv.sqltext.templates import place
 
 T = TypeVar("T")
 
 ROWS, ORDER = "_priv_rows", "_priv_order"
 CARRIED = {
-    "UBIGINT": ("DECIMAL(20,0)", "decimal(20,0)"),
+    "UBIGINT": ("BIGINT", "bigint"),
     "UINTEGER": ("BIGINT", "bigint"),
     "VARCHAR": ("VARCHAR", "string"),
     "VARCHAR[]": ("VARCHAR[]", "array<string>"),
 }
-"""The DuckDB type and the Spark type in which a task returns values of a DuckDB type."""
+"""The DuckDB type and the Spark type in which a task returns values of a DuckDB type. UBIGINT is
+``signed``, since Spark makes an object of every decimal of twenty digits."""
 MOST_VALUES = 1_000_000
 """The largest number of values, or combinations of values, that are fetched."""
 SEED = 1
@@ -297,10 +298,14 @@ class SparkAggregates(Aggregates):
 
     def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
         """Run a kernel in the tasks, and create a temporary table of its rows."""
-        cursor = self.workspace.cursor
-        cursor.register("_priv_answer", self._run(kernel, types))
+        cursor, found = self.workspace.cursor, self._run(kernel, types)
+        columns = ", ".join(
+            f"{unsigned(name) if kind == 'UBIGINT' else name}::{kind} AS {name}"
+            for name, kind in types.items()
+        )
+        cursor.register("_priv_answer", found)
         cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM _priv_answer"
+            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {columns} FROM _priv_answer"
         )
         cursor.unregister("_priv_answer")
 
@@ -311,10 +316,14 @@ class SparkAggregates(Aggregates):
 
     def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
         """Run a kernel without random bits in the tasks. Its columns have the types in CARRIED."""
-        kinds = {name: CARRIED[kind] for name, kind in types.items()}
-        select = f"SELECT {in_types({name: kind for name, (kind, _) in kinds.items()})} FROM ({kernel.select})"
-        work = Ask(replace(kernel, select=select), self.frame.setting)
-        schema = ", ".join(f"{name} {kind}" for name, (_, kind) in kinds.items())
+        columns = ", ".join(
+            f"{signed(name) if kind == 'UBIGINT' else name}::{CARRIED[kind][0]} AS {name}"
+            for name, kind in types.items()
+        )
+        work = Ask(
+            replace(kernel, select=f"SELECT {columns} FROM ({kernel.select})"), self.frame.setting
+        )
+        schema = ", ".join(f"{name} {CARRIED[kind][1]}" for name, kind in types.items())
         return self.frame.ask(
             ("kernel", kernel.select, *kernel.reads),
             lambda: in_tasks(self._records.select(*map(column, kernel.reads)), work, schema),
