@@ -13,7 +13,7 @@ from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum
 from duckdb_priv.ordinary.cells import Cells
 from duckdb_priv.ordinary.frame import Measure, PlainColumn, filtered
 from duckdb_priv.ordinary.grouping import bare
-from duckdb_priv.ordinary.names import column, fresh, named, text
+from duckdb_priv.ordinary.names import column, fresh, named, nodes, text
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind
 
 
@@ -29,6 +29,8 @@ class Above:
     """Columns in the estimates, by group key."""
     exact: bool
     """Whether sums of public columns are exact."""
+    public: bool
+    """Whether they are exact in groups by public columns alone: among subtotals."""
     table: str
     """The name of the table of estimates."""
     outputs: Sequence[str]
@@ -41,6 +43,16 @@ class Above:
     """Other columns of the estimates."""
     quantiles: dict[str, Quantile] = field(default_factory=dict)
     """Quantiles, by column in the estimates."""
+
+    def noisy(self, items: Sequence[exp.Expr]) -> frozenset[str]:
+        """Return the names of rewritten items that are estimates, in lower case."""
+        known = {name for name, each in self.measures.items() if each.exact}
+        noisy = ({*self.measures} - known) | {*self.quantiles}
+        return frozenset(
+            item.alias_or_name.lower()
+            for item in items
+            if any(each.name in noisy and not each.table for each in nodes(item, exp.Column))
+        )
 
     def item(self, item: exp.Expr, name: str) -> exp.Expr:
         """Rewrite an expression of the SELECT list, and keep its name."""
@@ -143,6 +155,7 @@ class Above:
         public, factors = self._split(of.factors)
         before, conditions = self._split(of.conditions)
         depends = [self.cells.kind(each) for each in (*factors, *conditions)]
+        public_parts = not any(Kind.SENSITIVE in each for each in depends)
         measure = Measure(
             cell=self.cells.sum(public, before),
             public=tuple(public),
@@ -151,7 +164,8 @@ class Above:
                 f"CAST({text(self.cells.kept(each.copy()))} AS DOUBLE)" for each in factors
             ),
             conditions=tuple(text(self.cells.kept(each.copy())) for each in conditions),
-            exact=self.exact and not any(Kind.SENSITIVE in each for each in depends),
+            exact=self.exact and public_parts,
+            exact_in_sets=self.public and public_parts,
             counts=of.is_count,
             of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
             zero=of.zero,

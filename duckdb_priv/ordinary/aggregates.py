@@ -13,6 +13,7 @@ from enum import Enum, auto
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.names import first, nodes
 from duckdb_priv.ordinary.published import functions
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, OF_PAIRS
 
@@ -133,6 +134,11 @@ def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
         yield from aggregates_in(child)
 
 
+def has_aggregates(node: exp.Expr) -> bool:
+    """Whether there is an aggregate in an expression."""
+    return next(aggregates_in(node), None) is not None
+
+
 def wrappers(node: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the wrappers of a function, such as FILTER."""
     while isinstance(node, WRAPPERS):
@@ -223,11 +229,11 @@ def each_of_list(node: exp.Expr) -> list[exp.Expr]:
     """
     if not isinstance(unwrapped(node), QUANTILES):
         return []
-    shares = next(iter(unwrapped(node).find_all(exp.Array)), None)
+    shares = next(iter(nodes(unwrapped(node), exp.Array)), None)
     found = []
     for each in shares.expressions if shares is not None else ():
         one = node.copy()
-        next(iter(unwrapped(one).find_all(exp.Array))).replace(each.copy())
+        next(iter(nodes(unwrapped(one), exp.Array))).replace(each.copy())
         found.append(one)
     return found
 
@@ -257,7 +263,7 @@ def _quantile(node: exp.Expr) -> Quantile | None:
         value, share = ordered.this, function.this
     if isinstance(value, exp.Distinct) or share is None:
         raise refusal(f"{name_of(function)}(DISTINCT …)")
-    if share.find(exp.Column, exp.Array):
+    if first(share, exp.Column, exp.Array):
         raise QueryRefused(
             "the shares of quantiles are numbers, such as 0.5, or a list of numbers",
             hint="write quantile_cont(x, 0.25), or quantile_cont(x, [0.25, 0.75])",
@@ -297,6 +303,12 @@ def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     if isinstance(condition, exp.And):
         return [*conjuncts(condition.this), *conjuncts(condition.expression)]
     return [condition]
+
+
+def conditions_of(select: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions in WHERE, which all have to hold."""
+    where = select.args.get("where")
+    return conjuncts(where.this) if where is not None else []
 
 
 def _argument(function: exp.Expr) -> exp.Expr | None:
@@ -393,7 +405,7 @@ def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
 def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
     """Return an aggregate as a function of the number of records and of sums of arguments and their products."""
     formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
-    stated = {column.name for column in formula.find_all(exp.Column)}
+    stated = {column.name for column in nodes(formula, exp.Column)}
     sums = {"n": counted}
     for each in sorted({*stated, *"".join(stated)} - {"n"}):
         sums[each] = summed

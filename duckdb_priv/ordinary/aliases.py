@@ -11,6 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from duckdb_priv.ordinary.aggregates import is_aggregate
+from duckdb_priv.ordinary.names import nodes
 from duckdb_priv.ordinary.scope import Scope
 
 
@@ -54,7 +55,7 @@ def is_alias(column: exp.Column, select: exp.Select) -> bool:
 
 def _keys(select: exp.Select) -> set[str]:
     group = select.args.get("group")
-    return {column.name.lower() for column in group.find_all(exp.Column)} if group else set()
+    return {column.name.lower() for column in nodes(group, exp.Column)} if group else set()
 
 
 def _replace(
@@ -63,7 +64,7 @@ def _replace(
     *,
     outside_aggregates: bool = False,
 ) -> None:
-    for column in list(node.find_all(exp.Column)):
+    for column in list(nodes(node, exp.Column)):
         if column.table or isinstance(column.this, exp.Star):
             continue
         if column.find_ancestor(exp.Query) is not node.find_ancestor(exp.Query):

@@ -1,4 +1,4 @@
-"""Classify a result as a linear combination of estimates, a quotient of two, a smooth function, or none of these.
+"""Classify a result as a linear function of estimates, a quotient of two, another smooth function, or none of these.
 
 The kind determines the interval. A linear combination has a variance. A quotient has Fieller's interval. A smooth
 function is approximated by a linear one with its derivatives as coefficients (the delta method).
@@ -11,65 +11,73 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import text
+from duckdb_priv.ordinary.names import nodes, text
 
 Summands = Mapping[str, str]
 """Coefficients as SQL, by estimate."""
 
 
 @dataclass(frozen=True)
-class Linear:
-    """A linear combination of estimates plus a constant."""
+class Function:
+    """A linear combination of estimates plus a constant, or another function with its derivatives."""
 
     terms: Summands
-    constant: str = "0"
+    """Coefficients, or derivatives."""
+    constant: str | None = "0"
+    """None if the function is not linear."""
+
+    def plus(self, other: Function) -> Function:
+        """Return the sum of two functions."""
+        terms = dict(self.terms)
+        for name, factor in other.terms.items():
+            terms[name] = f"{terms[name]} + {factor}" if name in terms else factor
+        if self.constant is None or other.constant is None:
+            return Function(terms, None)
+        parts = [each for each in (self.constant, other.constant) if each != "0"] or ["0"]
+        return Function(terms, parts[0] if len(parts) == 1 else "({}) + ({})".format(*parts))
+
+    def times(self, factor: str, operator: str = "*") -> Function:
+        """Return the function times a constant, or divided by it."""
+        if factor == "1":
+            return self
+        terms = {name: _product(each, factor, operator) for name, each in self.terms.items()}
+        constant = self.constant
+        if constant not in (None, "0"):
+            constant = _product(str(constant), factor, operator)
+        return Function(terms, constant)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A quotient of linear combinations, times a constant."""
+    """A quotient of linear functions, times a constant."""
 
     factor: str
-    numerator: str
-    """Its value, as SQL."""
-    denominator: str
-    above: Summands
-    below: Summands
+    above: Function
+    below: Function
 
 
-@dataclass(frozen=True)
-class Smooth:
-    """A function of estimates with its derivatives."""
-
-    terms: Summands
-
-
-def understand(value: exp.Expr, estimates: Collection[str]) -> Linear | Ratio | Smooth | None:
+def understand(value: exp.Expr, estimates: Collection[str]) -> Function | Ratio | None:
     """Classify a result as a function of the columns ``estimates``; None if it uses none or has no derivative.
 
     >>> import sqlglot
-    >>> understand(sqlglot.parse_one("round(100 * a / nullif(b, 0), 1)"), {"a", "b"})
-    Ratio(factor='100', numerator='a', denominator='b', above={'a': '1'}, below={'b': '1'})
+    >>> understand(sqlglot.parse_one("round(100 * (a + 3) / nullif(b, 0), 1)"), {"a", "b"})
+    Ratio(factor='100', above=Function(terms={'a': '1'}, constant='3'), below=Function(terms={'b': '1'}, constant='0'))
     >>> understand(sqlglot.parse_one("a - 2 * b"), {"a", "b"})
-    Linear(terms={'a': '1', 'b': '-(2)'}, constant='0')
+    Function(terms={'a': '1', 'b': '-(2)'}, constant='0')
     >>> understand(sqlglot.parse_one("1 - a / c"), {"a"})
-    Linear(terms={'a': '-((1) / (c))'}, constant='1')
+    Function(terms={'a': '-((1) / (c))'}, constant='1')
+    >>> understand(sqlglot.parse_one("sqrt(a)"), {"a"})
+    Function(terms={'a': '0.5 / (SQRT(a))'}, constant=None)
     >>> understand(sqlglot.parse_one("upper(a)"), {"a"})
     """
-    if not _estimates_in(value, estimates):
+    found = _function(value, estimates)
+    if found is None or not found.terms:
         return None
-    terms = _linear(value, estimates)
-    if terms is not None:
-        return Linear(terms, _constant(value, estimates)) if terms else None
-    ratio = _ratio(value, estimates, "1")
-    if ratio is not None:
-        return ratio
-    derivatives = _derivatives(value, estimates)
-    return Smooth(derivatives) if derivatives is not None else None
+    return found if found.constant is not None else _ratio(value, estimates) or found
 
 
 def _estimates_in(value: exp.Expr, estimates: Collection[str]) -> bool:
-    return any(each.name in estimates and not each.table for each in value.find_all(exp.Column))
+    return any(each.name in estimates and not each.table for each in nodes(value, exp.Column))
 
 
 def _within(value: exp.Expr) -> exp.Expr | None:
@@ -111,122 +119,80 @@ def _is_zero(value: exp.Expr) -> bool:
     )
 
 
-def _linear(value: exp.Expr, estimates: Collection[str]) -> dict[str, str] | None:
+def _function(value: exp.Expr, estimates: Collection[str]) -> Function | None:
+    """Return a result as a function of the estimates; None if a part of it has no derivative."""
     if not _estimates_in(value, estimates):
-        return {}
-    inner = _within(value)
-    if inner is not None:
-        return _linear(inner, estimates)
+        return Function({}, text(value))
     if isinstance(value, exp.Column):
-        return {value.name: "1"}
-    if isinstance(value, exp.Neg):
-        return _times(_linear(value.this, estimates), "-1")
-    if isinstance(value, exp.Add | exp.Sub):
-        left, right = (_linear(each, estimates) for each in (value.this, value.expression))
-        sign = "1" if isinstance(value, exp.Add) else "-1"
-        return _plus(left, _times(right, sign))
-    if isinstance(value, exp.Mul | exp.Div):
-        left, right = value.this, value.expression
-        if not _estimates_in(right, estimates):
-            operator = "*" if isinstance(value, exp.Mul) else "/"
-            return _times(_linear(left, estimates), text(right), operator)
-        if isinstance(value, exp.Mul) and not _estimates_in(left, estimates):
-            return _times(_linear(right, estimates), text(left))
-    return None
-
-
-def _constant(value: exp.Expr, estimates: Collection[str]) -> str:
-    """Write the value of a linear combination if all its estimates are 0."""
-    if not _estimates_in(value, estimates):
-        return text(value)
+        return Function({value.name: "1"})
     inner = _within(value)
     if inner is not None:
-        return _constant(inner, estimates)
-    if isinstance(value, exp.Neg):
-        return _product(_constant(value.this, estimates), "-1")
-    if isinstance(value, exp.Add | exp.Sub | exp.Mul | exp.Div):
-        left, right = (_constant(each, estimates) for each in (value.this, value.expression))
-        if isinstance(value, exp.Mul | exp.Div):
-            operator = "*" if isinstance(value, exp.Mul) else "/"
-            return "0" if "0" in (left, right) else _product(left, right, operator)
-        if right == "0":
-            return left
-        sign = "+" if isinstance(value, exp.Add) else "-"
-        return f"({left}) {sign} ({right})" if left != "0" or sign == "-" else right
-    return "0"
-
-
-def _ratio(value: exp.Expr, estimates: Collection[str], factor: str) -> Ratio | None:
-    inner = _within(value)
-    if inner is not None:
-        return _ratio(inner, estimates, factor)
-    if isinstance(value, exp.Neg):
-        return _ratio(value.this, estimates, _product("-1", factor))
-    if isinstance(value, exp.Mul):
-        for one, other in ((value.this, value.expression), (value.expression, value.this)):
-            if not _estimates_in(other, estimates):
-                return _ratio(one, estimates, _product(text(other), factor))
+        return _function(inner, estimates)
+    if not isinstance(value.this, exp.Expression):
         return None
+    left, right = value.this, value.args.get("expression") or exp.Null()
+    one = _function(left, estimates)
+    if one is None:
+        return None
+    if isinstance(value, exp.Neg):
+        return one.times("-1")
+    if isinstance(value, exp.Pow) and not _estimates_in(right, estimates):
+        outer = "({y}) * power({x}, ({y}) - 1)"
+    else:
+        outer = next((each for kind, each in OUTER.items() if isinstance(value, kind)), "")
+    if outer:
+        slope = outer.format(x=text(left), y=text(right), f=text(value))
+        return Function(one.times(slope).terms, None)
+    computed = isinstance(value, exp.Add | exp.Sub | exp.Mul | exp.Div)
+    two = _function(right, estimates) if computed else None
+    if two is None or isinstance(value, exp.Add | exp.Sub):
+        return two and one.plus(two if isinstance(value, exp.Add) else two.times("-1"))
+    operator = "*" if isinstance(value, exp.Mul) else "/"
+    if not two.terms:
+        return one.times(text(right), operator)
+    if operator == "*" and not one.terms:
+        return two.times(text(left))
+    if operator == "*":
+        found = one.times(text(right)).plus(two.times(text(left)))
+    else:
+        found = one.plus(two.times(f"-1 * ({text(left)}) / ({text(right)})")).times(
+            text(right), "/"
+        )
+    return Function(found.terms, None)
+
+
+def _ratio(value: exp.Expr, estimates: Collection[str]) -> Ratio | None:
+    factor, value = _without_factor(value, estimates, "1")
     if not isinstance(value, exp.Div):
         return None
-    if not _estimates_in(value.expression, estimates):
-        return _ratio(value.this, estimates, f"{factor} / ({text(value.expression)})")
-    above, below = (_linear(each, estimates) for each in (value.this, value.expression))
-    if above is None or below is None:
-        return None
-    top, bottom = value.this, value.expression
-    while isinstance(top, exp.Neg | exp.Paren):
-        factor = _product("-1", factor) if isinstance(top, exp.Neg) else factor
-        top = top.this
-        above = _linear(top, estimates)
     # 100 * a / b is read as 100 * (a / b), so that the count a is recognized.
-    if isinstance(top, exp.Mul):
-        for one, other in ((top.this, top.expression), (top.expression, top.this)):
-            if not _estimates_in(other, estimates):
-                factor, top = _product(text(other), factor), one
-                above = _linear(one, estimates)
-                break
-    if above is None:
+    factor, top = _without_factor(value.this, estimates, factor)
+    above, below = (_function(each, estimates) for each in (top, value.expression))
+    if above is None or below is None or above.constant is None or below.constant is None:
         return None
-    return Ratio(factor, text(_stripped(top)), text(_stripped(bottom)), above, below)
+    return Ratio(factor, above, below) if above.terms else None
 
 
-def _stripped(value: exp.Expr) -> exp.Expr:
-    inner = _within(value)
-    return value if inner is None else _stripped(inner)
-
-
-def _derivatives(value: exp.Expr, estimates: Collection[str]) -> dict[str, str] | None:
-    linear = _linear(value, estimates)
-    if linear is not None:
-        return linear
-    inner = _within(value)
-    if inner is not None:
-        return _derivatives(inner, estimates)
-    if isinstance(value, exp.Add | exp.Sub):
-        left, right = (_derivatives(each, estimates) for each in (value.this, value.expression))
-        return _plus(left, _times(right, "1" if isinstance(value, exp.Add) else "-1"))
-    if isinstance(value, exp.Neg):
-        return _times(_derivatives(value.this, estimates), "-1")
-    if isinstance(value, exp.Mul | exp.Div):
-        left, right = value.this, value.expression
-        one, two = _derivatives(left, estimates), _derivatives(right, estimates)
-        if isinstance(value, exp.Mul):
-            return _plus(_times(one, text(right)), _times(two, text(left)))
-        return _times(
-            _plus(one, _times(two, f"-1 * ({text(left)}) / ({text(right)})")), text(right), "/"
-        )
-    for kind, outer in OUTER.items():
-        if isinstance(value, kind):
-            return _times(
-                _derivatives(value.this, estimates), outer.format(x=text(value.this), f=text(value))
-            )
-    if isinstance(value, exp.Pow) and not _estimates_in(value.expression, estimates):
-        base, power = text(value.this), text(value.expression)
-        return _times(
-            _derivatives(value.this, estimates), f"({power}) * power({base}, ({power}) - 1)"
-        )
-    return None
+def _without_factor(
+    value: exp.Expr, estimates: Collection[str], factor: str
+) -> tuple[str, exp.Expr]:
+    """Take constant factors off an expression; return their product times ``factor``, and the rest."""
+    while _estimates_in(value, estimates):
+        inner = _within(value)
+        if inner is not None:
+            value = inner
+        elif isinstance(value, exp.Neg):
+            factor, value = _product("-1", factor), value.this
+        elif isinstance(value, exp.Mul | exp.Div) and not _estimates_in(
+            value.expression, estimates
+        ):
+            operator = "*" if isinstance(value, exp.Mul) else "/"
+            factor, value = _product(factor, text(value.expression), operator), value.this
+        elif isinstance(value, exp.Mul) and not _estimates_in(value.this, estimates):
+            factor, value = _product(text(value.this), factor), value.expression
+        else:
+            break
+    return factor, value
 
 
 OUTER: Mapping[type[exp.Expr], str] = {
@@ -236,21 +202,6 @@ OUTER: Mapping[type[exp.Expr], str] = {
     exp.Abs: "sign({x})",
 }
 """Derivatives of functions of x."""
-
-
-def _plus(one: dict[str, str] | None, two: dict[str, str] | None) -> dict[str, str] | None:
-    if one is None or two is None:
-        return None
-    return {
-        name: f"{one[name]} + {two[name]}" if name in one and name in two else {**one, **two}[name]
-        for name in {**one, **two}
-    }
-
-
-def _times(terms: dict[str, str] | None, factor: str, operator: str = "*") -> dict[str, str] | None:
-    if terms is None or factor == "1":
-        return terms
-    return {name: _product(term, factor, operator) for name, term in terms.items()}
 
 
 def _product(one: str, two: str, operator: str = "*") -> str:

@@ -1,4 +1,4 @@
-"""Check a SELECT before it is estimated: DuckDB must understand it, and its values must exist."""
+"""Check a SELECT before it is estimated: DuckDB must understand it, its values must exist, and it must sum records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.ordinary.aggregates import name_of
-from duckdb_priv.ordinary.names import DUCKDB, named, text
+from duckdb_priv.ordinary.names import DUCKDB, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem
@@ -52,7 +52,7 @@ def check(
                 f"a SELECT with {clause.rstrip('_').upper()} cannot be estimated",
                 hint="write it with FROM, JOIN, WHERE, GROUP BY and HAVING",
             )
-    for function in select.find_all(exp.Func):
+    for function in nodes(select, exp.Func):
         name = name_of(function)
         if name in BY_CHANCE:
             raise QueryRefused(
@@ -65,14 +65,12 @@ def check(
                 hint="write its body instead",
             )
     for star in select.expressions:
-        if isinstance(star, exp.Star | exp.Columns) or any(
-            True for _ in star.find_all(exp.Columns)
-        ):
+        if isinstance(star, exp.Star | exp.Columns) or any(True for _ in nodes(star, exp.Columns)):
             raise QueryRefused(
                 "* in a SELECT that counts does not say what is counted",
                 hint="name the columns, and count(*)",
             )
-    for column in select.find_all(exp.Column):
+    for column in nodes(select, exp.Column):
         of_no_table = MARK not in column.meta and column.table.lower() in ("", source.alias.lower())
         if of_no_table and column.name.lower() == "rowid":
             raise QueryRefused(
@@ -92,7 +90,7 @@ def _check_values(
 ) -> None:
     """Refuse comparisons of an attribute with values outside its domain, which are mostly misspelt."""
     compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
-    for column in select.find_all(exp.Column):
+    for column in nodes(select, exp.Column):
         attribute = source.attribute(column)
         if attribute is not None:
             found = compared.setdefault(attribute.name, (attribute, []))
@@ -159,20 +157,20 @@ def _is_literal(node: exp.Expr) -> bool:
 
 
 def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
-    """Write the query over empty columns with the true types, so that DuckDB can describe it.
+    """Write the query over empty columns with the true types, so that DuckDB can describe it. It changes the query.
 
     So errors have DuckDB's messages, and columns have DuckDB's names.
     """
-    query, places = query.copy(), dict[str, str]()
-    named_by_with = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
-    for table in list(query.find_all(exp.Table)):
+    places = dict[str, str]()
+    named_by_with = {cte.alias.lower() for cte in nodes(query, exp.CTE)}
+    for table in list(nodes(query, exp.Table)):
         if not table.db and table.name.lower() in named_by_with:
             continue
         release = connection.release(table)
         if release is None or not release.attributes:
             continue
         alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
-        for column in query.find_all(exp.Column):
+        for column in nodes(query, exp.Column):
             if column.db and column.table.lower() == alias.name.lower():
                 column.set("db", None)
                 column.set("catalog", None)
@@ -192,3 +190,66 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
         table.replace(exp.Subquery(this=inner, alias=alias.copy()))
     written = str(query.sql(DUCKDB, copy=False))
     return EMPTY.sub(lambda found: places.get(found[0], found[0]), written)
+
+
+def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
+    """Refuse clauses that select or show rows in a way that weights cannot express."""
+    release = source.release
+    assert release is not None
+    if isinstance(source.node, exp.Table) and source.node.args.get("sample"):
+        raise QueryRefused(
+            "a sample of perturbed records cannot be counted by what they truly are",
+            hint="leave out the sample: counting everything takes milliseconds",
+        )
+    for join in select.args.get("joins") or ():
+        _refuse_join(join, source)
+    for each in nodes(select, exp.Column):
+        name = each.name.lower()
+        if not source.owns(each):
+            # The name of a table alone means its rows.
+            if MARK not in each.meta and not each.table and name == source.alias.lower():
+                raise by_row(source)
+            continue
+        if release.scale and name == release.scale.lower():
+            raise QueryRefused(
+                f'"{each.name}" says what a row counts for, which is taken account of already',
+                hint="leave it out: write count(*), sum(…) or avg(…) as if the table were the true one",
+            )
+        if name in release.reported:
+            raise QueryRefused(
+                f'"{each.name}" is what records report, and cannot be counted together with what is true',
+                hint=f"write {release.reported[name].name}; or ask for reported values in a query of their own",
+            )
+
+
+def _refuse_join(join: exp.Join, source: FromItem) -> None:
+    side, kind, method = (
+        str(join.args.get(name) or "").upper() for name in ("side", "kind", "method")
+    )
+    is_release = join.this is source.node
+    if method:
+        raise QueryRefused(
+            f"{method} JOIN cannot be counted by an attribute",
+            hint="write JOIN … ON, or LEFT JOIN with the release first",
+        )
+    if side in ("RIGHT", "FULL") or (side == "LEFT" and is_release):
+        raise QueryRefused(
+            "an outer join that does not keep the release asks which rows of the other table have no record,"
+            " which perturbed records do not tell",
+            hint="put the release first and write LEFT JOIN or JOIN; or join the other table to the grouped counts",
+        )
+    if is_release and kind in ("SEMI", "ANTI"):
+        raise QueryRefused(
+            f"a {kind} JOIN asks whether a record exists, which perturbed records do not tell",
+            hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
+        )
+
+
+def by_row(source: FromItem) -> QueryRefused:
+    """Return the error for a query about single records."""
+    assert source.release is not None
+    names = ", ".join(each.name for each in source.release.attributes.values())
+    return QueryRefused(
+        f'nobody knows what a single record of "{source.release.name}" truly is ({names}), only how many are',
+        hint="count: SELECT …, count(*) … GROUP BY …",
+    )

@@ -23,27 +23,26 @@ from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.above import Above
 from duckdb_priv.ordinary.aggregates import Quantile, Sum, Zero
 from duckdb_priv.ordinary.cells import Cells
+from duckdb_priv.ordinary.checks import refuse_what_is_not_linear
 from duckdb_priv.ordinary.frame import (
     CLASSES,
     Frame,
 )
 from duckdb_priv.ordinary.grouping import (
-    SETS,
     bare,
     group_keys,
     grouped_by,
     grouping_sets,
+    has_sets,
     keys_to_where,
     repeated_sets,
 )
 from duckdb_priv.ordinary.intervals import Intervals
-from duckdb_priv.ordinary.linear import refuse_what_is_not_linear
-from duckdb_priv.ordinary.names import Names, column, named, text
+from duckdb_priv.ordinary.names import Names, column, first, named, nodes, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
-from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, FromItem, Kind
+from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, FromItem, Kind, from_items
 from duckdb_priv.ordinary.windows import write_out_names
-from duckdb_priv.ordinary.work import refuse_too_much
 
 
 @dataclass
@@ -65,7 +64,7 @@ class Estimation:
         others = {name for each in self.sources if each is not self.source for name in each.columns}
         around = frozenset(
             each.name.lower()
-            for each in self.select.find_all(exp.Column)
+            for each in nodes(self.select, exp.Column)
             if each.meta.get(MARK) in self.outer
         )
         self.cells = Cells(self.source, self.outer, others, around)
@@ -77,16 +76,17 @@ class Estimation:
         assert self.source.release is not None
         return self.source.release
 
-    def rewrite(self) -> None:
-        """Rewrite the SELECT in place."""
+    def rewrite(self) -> frozenset[str]:
+        """Rewrite the SELECT in place; return the columns of its result that are estimates, in lower case."""
         refuse_what_is_not_linear(self.select, self.source)
         if self.confidence is not None:
             write_out_names(self.select)
             keys_to_where(self.select)
         found = self._above()
-        unchanged = self.select.copy()
+        unchanged = self.select.copy() if first(self.select, *aggregates.QUANTILES) else None
         pairs = zip(self.select.expressions, self.outputs, strict=True)
         items = [found.item(item, name) for item, name in pairs]
+        noisy = found.noisy(items)
         above = {
             name: found.rewritten(self.select.args[name])
             for name in ("having", "qualify", "order", "distinct")
@@ -101,8 +101,8 @@ class Estimation:
                 hint="add count(*), and HAVING count(*) > … for those that matter; FROM priv.coefficient lists values",
             )
         frame = self._frame(found)
-        refuse_too_much(frame)
-        quantiled = self._quantiled(unchanged, found.quantiles)
+        frame.refuse_too_much()
+        quantiled = self._quantiled(unchanged or self.select, found.quantiles)
         table = self.names.fresh("groups") if found.quantiles else self._table
         if self.confidence is None:
             steps = frame.estimates(self.names, table, found.measures, found.plain)
@@ -117,6 +117,7 @@ class Estimation:
         if found.quantiles:
             steps = [*steps, *quantiled.beside(table, list(found.keys.values()), self._table)]
         self._put(items, above, windows, steps)
+        return noisy
 
     def _above(self) -> Above:
         """Collect the conditions and the group keys, and decide whether sums of public columns are exact."""
@@ -127,23 +128,26 @@ class Estimation:
         joins = self.select.args.get("joins") or []
         joined = [join.args["on"] for join in joins if join.args.get("on")]
         joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
-        exact = not self.release.sampled and not any(
-            Kind.SENSITIVE in self.cells.kind(each) for each in [*self._left, *joined, *keys]
+        public = not self.release.sampled and not any(
+            map(self._is_sensitive, [*self._left, *joined])
         )
+        exact = public and not any(map(self._is_sensitive, keys))
         numbers = {each.number for each in self.sources}
         order = self.select.args.get("order")
         return Above(
-            self.source, numbers, self.cells, keys, exact, self._table, self.outputs, order
+            self.source, numbers, self.cells, keys, exact, public, self._table, self.outputs, order
         )
+
+    def _is_sensitive(self, part: exp.Expr) -> bool:
+        return Kind.SENSITIVE in self.cells.kind(part)
 
     def _conditions(self) -> list[exp.Expr]:
         """Split WHERE: conditions on public columns select rows before they are counted, all others afterwards.
 
         A condition that is true for all rows, such as ``disease = 'flu' OR true``, is dropped.
         """
-        where = self.select.args.get("where")
         left = []
-        for each in aggregates.conjuncts(where.this) if where else ():
+        for each in aggregates.conditions_of(self.select):
             if isinstance(each, exp.Or) and any(part == exp.true() for part in each.flatten()):
                 continue
             if self.cells.kind(each) in (Kind.PUBLIC, Kind.CONSTANT):
@@ -161,9 +165,7 @@ class Estimation:
 
     def _quantiled(self, select: exp.Select, quantiles: Mapping[str, Quantile]) -> Quantiled:
         """Write the steps that compute the quantiles of a SELECT before it is rewritten."""
-        group = select.args.get("group")
-        sets = group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
-        if quantiles and sets:
+        if quantiles and has_sets(select):
             raise QueryRefused(
                 "a quantile beside subtotals is not answered",
                 hint="GROUP BY plain keys, one query for each",
@@ -188,8 +190,10 @@ class Estimation:
         if select.args.get("group") is None:
             select.set("group", exp.Group(expressions=[]))
         select.args["group"].append("expressions", value.copy())
-        items = [select.args["from_"].this, *(each.this for each in select.args.get("joins") or ())]
-        sources = [replace(old, node=item) for old, item in zip(self.sources, items, strict=True)]
+        sources = []
+        for old, item in zip(self.sources, from_items(select), strict=True):
+            sources.append(replace(old, node=item))
+            sources[-1].number = old.number
         source = sources[list(self.sources).index(self.source)]
         inner = Estimation(select, source, sources, self.outer, self.connection, self.names, [])
         found = inner._above()
@@ -197,7 +201,7 @@ class Estimation:
         groups = tuple(found.keys.values())[:number]
         measures = {count.name: found.measures[count.name]}
         frame = inner._frame(found)
-        refuse_too_much(frame)
+        frame.refuse_too_much()
         return Counted(frame, measures, found.keys[value], groups)
 
     def _frame(self, found: Above) -> Frame:
@@ -214,28 +218,18 @@ class Estimation:
         keys = {name: text(self.cells.kept(key.copy())) for key, name in found.keys.items()}
         where = [text(self.cells.kept(each.copy())) for each in conditions]
         mixed = [sql for sql, each in zip(where, of_conditions, strict=True) if each not in PURE]
-        joined = [self._join(join) for join in joins]
-        tables = text(self.select.args["from_"].this)
-        start = self.select.args["from_"].this
-        if start is self.source.node:
-            tables = CLASSES
-        for join, written in zip(joins, joined, strict=True):
-            if join.this is self.source.node:
-                join.set("this", exp.to_identifier(CLASSES))
-                written = text(join)
-            tables += written if written.startswith(",") else f" {written}"
+        tables = self._tables(joins)
         group = self.select.args.get("group")
+        elements = group.expressions if group is not None else []
         sets = grouping_sets(group) if group is not None else [set[str]()]
         if self.confidence is not None and any(each in sets[:n] for n, each in enumerate(sets)):
             raise repeated_sets()
-        for element in group.expressions if group is not None else ():
-            for key in grouped_by(element):
-                key.replace(column(found.keys[bare(key)]))
+        for key in [key for element in elements for key in grouped_by(element)]:
+            key.replace(column(found.keys[bare(key)]))
         return Frame(
             self.connection, self.release, self.source.alias, self.cells, keys, tables, where,
-            groups=[text(element) for element in group.expressions] if group is not None else [],
-            subtotals=group is not None
-            and any(not isinstance(bare(each), exp.Column) for each in group.expressions),
+            groups=list(map(text, elements)),
+            subtotals=any(not isinstance(bare(each), exp.Column) for each in elements),
             of_all=set() in sets,
             joined=bool(joins),
             sensitive_keys=frozenset(name for name, each in kinds.items() if Kind.SENSITIVE in each),
@@ -247,6 +241,18 @@ class Estimation:
             mixed=mixed,
             uneven=uneven,
         )  # fmt: skip
+
+    def _tables(self, joins: Sequence[exp.Join]) -> str:
+        """Write FROM over the classes."""
+        joined = [self._join(join) for join in joins]
+        start = self.select.args["from_"].this
+        tables = CLASSES if start is self.source.node else text(start)
+        for join, written in zip(joins, joined, strict=True):
+            if join.this is self.source.node:
+                join.set("this", exp.to_identifier(CLASSES))
+                written = text(join)
+            tables += written if written.startswith(",") else f" {written}"
+        return tables
 
     def _kind_of_join(self, join: exp.Join) -> Kind:
         """Return the kind of a join: the columns on which it depends."""

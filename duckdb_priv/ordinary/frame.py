@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from sqlglot import exp
 
+from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
@@ -15,6 +17,9 @@ from duckdb_priv.ordinary.names import LINE, Names, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.sqltext.quoting import literal
 
+CAP = 1_000_000_000
+"""Maximum number of classes, each a cell with one combination of true values. A core computes some ten million a
+second."""
 CLASSES = "_priv_classes"
 """The placeholder for the classes among the tables of a SELECT."""
 SAYS_NOTHING = (
@@ -45,6 +50,8 @@ class Measure:
     """Conditions on the summed classes."""
     exact: bool
     """Whether the sum is exact, because it does not depend on an attribute."""
+    exact_in_sets: bool
+    """Whether it is exact in groups by public columns alone: among subtotals."""
     counts: bool
     """Whether the sum counts records."""
     of_attribute: bool
@@ -115,6 +122,23 @@ class Frame:
             (cells, self.cells.sql()),
             (table, self.select(selected, self.classes(cells, laws), self.groups)),
         ]
+
+    def refuse_too_much(self) -> None:
+        """Refuse a query with more classes than the cap, with the factors of the work."""
+        values = [each.size or 1 for each in self.cells.attributes.values()]
+        cells = self.release.rows
+        if cells * prod(values) > CAP and cells > 1:
+            query = self.cells.sql().replace(LINE, "\n")
+            # A query that uses outer tables cannot run on its own to count its cells: then every row is a cell.
+            cells = min(self.connection.count(query, cells), cells)
+        work = cells * prod(values)
+        if work > CAP:
+            each = " times ".join(f"{size:,} values" for size in values)
+            raise QueryRefused(
+                f"{cells:,} combinations of public and reported values times {each} are {work:,} classes, more than"
+                f" {CAP:,}, which would take minutes or hours",
+                hint="group by fewer or coarser public columns, such as age // 10, and ask for one attribute at a time",
+            )
 
     @property
     def attribute_names(self) -> list[str]:
@@ -190,16 +214,27 @@ class Frame:
     def _sum(self, of: Measure) -> str:
         cell = self.column(of.cell)
         conditions = [*of.conditions, *self.summed(of)]
-        if of.exact:
-            conditions.append(self.column(self.cells.shown))
-            found = f"sum({' * '.join([cell, *of.factors])}){filtered(conditions)}"
-        else:
+        shown = filtered([*conditions, self.column(self.cells.shown)])
+        exact = f"sum({' * '.join([cell, *of.factors])}){shown}"
+        found = exact
+        if not of.exact:
             added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
             found = (
                 f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}{self.of_steps(of)}"
             )
-            found = known(found, self.partly_unknown)
+            found = self.in_public_sets(of, exact, known(found, self.partly_unknown))
         return of.written(found, "count(*) > 0")
+
+    def in_public_sets(self, of: Measure, exact: str, found: str, level: str = "") -> str:
+        """Write a sum that is exact in groups by public columns alone; ``level`` is the column of grouping()."""
+        if not (of.exact_in_sets and self.subtotals):
+            return found
+        level = level or f"grouping({', '.join(map(text, self.keys))})"
+        numbers = reversed(list(enumerate(reversed(list(self.keys)))))
+        of_attributes = sum(1 << place for place, name in numbers if name in self.sensitive_keys)
+        return (
+            f"CASE WHEN {level} & {of_attributes} = {of_attributes} THEN {exact} ELSE {found} END"
+        )
 
 
 def select_sql(

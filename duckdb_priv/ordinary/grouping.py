@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.names import fresh, text
+from duckdb_priv.ordinary.names import first, fresh, nodes, text
 
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
 """Elements of GROUP BY that group in several ways."""
@@ -31,9 +31,9 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
     if group.args.get("all"):
         group.set("all", None)
         for item in items:
-            if not any(True for _ in aggregates.aggregates_in(item.unalias())):
+            if not aggregates.has_aggregates(item.unalias()):
                 group.append("expressions", item.unalias().copy())
-    for each in list(group.find_all(exp.Literal)):
+    for each in list(nodes(group, exp.Literal)):
         if _is_position(each, group):
             each.replace(items[int(each.name) - 1].unalias().copy())
     for element in group.expressions:
@@ -56,15 +56,21 @@ def keys_to_where(select: exp.Select) -> None:
     having, group = select.args.get("having"), select.args.get("group")
     if having is None or group is None:
         return
-    if any(isinstance(each, SETS) for each in group.expressions):
+    if has_sets(select):
         return
     left: list[exp.Expr] = []
     for each in aggregates.conjuncts(having.this):
-        if each.find(exp.Window, exp.Query) or any(True for _ in aggregates.aggregates_in(each)):
+        if first(each, exp.Window, exp.Query) or aggregates.has_aggregates(each):
             left.append(each)
         else:
             select.where(each, copy=False)
     select.set("having", exp.Having(this=exp.and_(*left)) if left else None)
+
+
+def has_sets(select: exp.Expr) -> bool:
+    """Whether GROUP BY has ROLLUP, CUBE or GROUPING SETS."""
+    group = select.args.get("group")
+    return group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
 
 
 def bare(node: exp.Expr) -> exp.Expr:

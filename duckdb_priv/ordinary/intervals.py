@@ -20,17 +20,18 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import combination, interval, quotient
 from duckdb_priv.ordinary.arithmetic import (
-    Linear,
+    Function,
     Ratio,
     Summands,
     understand,
     within_case,
 )
 from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
-from duckdb_priv.ordinary.names import Names, column, fresh, named, text
+from duckdb_priv.ordinary.laws import TABLE
+from duckdb_priv.ordinary.names import Names, column, fresh, named, nodes, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
-from duckdb_priv.ordinary.score import TABLE, Score
+from duckdb_priv.ordinary.score import Score
 from duckdb_priv.ordinary.windows import TABLE as LAW
 from duckdb_priv.ordinary.windows import Windows
 from duckdb_priv.sqltext.quoting import literal
@@ -116,12 +117,12 @@ class Intervals:
                 (estimates, select_sql(["*", f"{self._quantile()} AS {self._z}"], text(inner)))
             )
         tables, of_sets = text(estimates), ""
-        if self._score.laws:
+        if self._score.laws.columns:
             of_sets = text(self.names.fresh("laws"))
-            found.append((of_sets, self._score.sql(laws)))
+            found.append((of_sets, self._score.laws.sql(laws)))
             same = " AND ".join(
                 f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
-                for key in self._score.keys
+                for key in self._score.laws.keys
             )
             tables += f" JOIN {of_sets} ON {same}" if same else f" CROSS JOIN {of_sets}"
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
@@ -137,7 +138,7 @@ class Intervals:
 
     def _ends_of(self, value: exp.Expr) -> str | None:
         """Return the column with a result's interval, if it has one."""
-        if any(each.meta.get(ESTIMATED) for each in value.find_all(exp.Select)):
+        if any(each.meta.get(ESTIMATED) for each in nodes(value, exp.Select)):
             # The covariance of these with other counts is unknown.
             return None
         known = self._known_ends(value)
@@ -147,28 +148,37 @@ class Intervals:
         if guarded is not None:
             condition, inner = guarded
             ends = self._ends_of(inner)
-            return ends and self._take(
-                f"CASE WHEN {text(condition)} THEN {self._ends.sql(ends)} END"
+            when = f"CASE WHEN {text(condition)} THEN"
+            return ends and self._ends.take(f"{when} {self._ends.sql(ends)} END", "ends")
+        ends = self._ends_sql(self.windows.replaced(value))
+        used = [each.name for each in nodes(value, exp.Column) if each.name in self._uncertain]
+        if ends and used and all(map(self._records.public, used)):
+            exact = struct(
+                stderr="0e0", low=f"({text(value)})::DOUBLE", high=f"({text(value)})::DOUBLE"
             )
-        value = self.windows.replaced(value)
+            ends = self._records.in_public_sets(used[0], exact, ends)
+        return ends and self._ends.take(ends, "ends")
+
+    def _ends_sql(self, value: exp.Expr) -> str | None:
+        """Write the interval of a result, if it has one."""
         meaning = understand(value, {*self._uncertain, *self.windows.found})
         if meaning is None:
             return None
         if isinstance(meaning, Ratio):
-            return self._take(self._ratio(meaning))
-        if isinstance(meaning, Linear):
-            return self._take(str(interval(self._combination(meaning.terms, meaning.constant))))
+            return self._ratio(meaning)
+        if meaning.constant is not None:
+            return str(interval(self._combination(meaning)))
         # Any other function is approximated by a linear one (the delta method). The interval is unknown if the value or
         # slope is not finite, or if the estimated variance is not positive.
         nearby = self._nearby("(w).x", "(w).v")
         known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(Chain(nearby))} END"
         variance = self._variance(meaning.terms)
-        return self._take(let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE"))
+        return let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE")
 
     def _known_ends(self, value: exp.Expr) -> str | None:
         if isinstance(value, exp.Column) and not value.table:
             return self.other_ends.get(value.name)
-        if any(each.name in self.other_ends for each in value.find_all(exp.Column)):
+        if any(each.name in self.other_ends for each in nodes(value, exp.Column)):
             raise QueryRefused(
                 "the interval of a quantile that is computed with is not known",
                 hint="ask for the quantile itself, or leave out intervals",
@@ -177,7 +187,7 @@ class Intervals:
 
     def _numbers(self) -> list[str]:
         """Return the names of numbers that are needed besides those of the weights."""
-        found = [*self._score.numbers] if self._score.laws else []
+        found = self._score.laws.numbers
         return [*found, "own", "other"] if self.windows.reads_law else found
 
     def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
@@ -196,8 +206,9 @@ class Intervals:
             estimates = after
         return found
 
-    def _combination(self, terms: Summands, constant: str = "0") -> Chain:
+    def _combination(self, of: Function) -> Chain:
         """Return the test input of a linear combination."""
+        terms, constant = of.terms, of.constant
         if list(terms.values()) == ["1"] and constant == "0":
             return Chain(self._functional(next(iter(terms))))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
@@ -260,17 +271,19 @@ class Intervals:
 
     def _ratio(self, of: Ratio) -> str:
         """Write the interval of a quotient."""
-        if list(of.above.values()) == list(of.below.values()) == ["1"]:
-            (total,), (count,) = of.above, of.below
+        above, below = of.above.terms, of.below.terms
+        plain = of.above.constant == of.below.constant == "0"
+        if plain and list(above.values()) == list(below.values()) == ["1"]:
+            (total,), (count,) = above, below
             mean = self._score.mean(total, count, self._z)
             if mean is not None:
                 return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
-        together = not self.windows.found.keys().isdisjoint([*of.above, *of.below])
-        least = "0e0" if self._counts(of.above) and self._counts(of.below) else LEAST
-        above, below = (str(self._combination(each)) for each in (of.above, of.below))
-        covariance = self._variance(of.above, of.below, "-1", together=together)
+        together = not self.windows.found.keys().isdisjoint([*above, *below])
+        least = "0e0" if plain and self._counts(above) and self._counts(below) else LEAST
+        covariance = self._variance(above, below, "-1", together=together)
+        top, bottom = (str(self._combination(each)) for each in (of.above, of.below))
         factor = f"({of.factor})::DOUBLE"
-        return str(quotient(above, below, covariance, least=least, factor=factor))
+        return str(quotient(top, bottom, covariance, least=least, factor=factor))
 
     def _counts(self, terms: Summands) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
@@ -319,6 +332,3 @@ class Intervals:
         weighed = self._records.weighed(name)
         slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"
         return self._records.estimates.take(slope, "slope")
-
-    def _take(self, ends: str) -> str:
-        return self._ends.take(ends, "ends")

@@ -16,13 +16,12 @@ import duckdb
 
 # DuckDB's own functions have qualified names here: a file may define others with the same names.
 STATE = """
-    SELECT 'now', system.main.current_database(), system.main.current_schema(),
-        system.main.current_setting('search_path'), NULL::BIGINT, NULL::BOOLEAN
-    UNION ALL SELECT 'database', database_name, NULL, NULL, database_oid, readonly
-        FROM system.main.duckdb_databases() WHERE NOT internal
-    UNION ALL SELECT 'table', database_name, schema_name, table_name, NULL, temporary
+    SELECT system.main.current_database(), system.main.current_schema(), system.main.current_setting('search_path'),
+        database_name, NULL, NULL, database_oid, readonly
+    FROM system.main.duckdb_databases() WHERE NOT internal
+    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, table_name, NULL, temporary
         FROM system.main.duckdb_tables() WHERE schema_name = 'priv' OR temporary
-    UNION ALL SELECT 'table', database_name, schema_name, view_name, NULL, true
+    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, view_name, NULL, true
         FROM system.main.duckdb_views() WHERE temporary AND NOT internal
 """
 MOST = 500
@@ -45,13 +44,14 @@ class State:
     def of(cls, connection: duckdb.DuckDBPyConnection) -> State:
         """Return the state of a connection."""
         rows: list[tuple[Any, ...]] = connection.execute(STATE).fetchall()
-        ((database, schema, path),) = (row[1:4] for row in rows if row[0] == "now")
+        databases = [row for row in rows if row[0] is not None]
+        database, schema, path = databases[0][:3]
         return cls(
             database,
             schema,
             path,
-            tuple((row[1], *row[4:]) for row in rows if row[0] == "database"),
-            tuple((*row[1:4], row[5]) for row in rows if row[0] == "table"),
+            tuple((row[3], *row[6:]) for row in databases),
+            tuple((*row[3:6], row[7]) for row in rows if row[0] is None),
         )
 
     @property

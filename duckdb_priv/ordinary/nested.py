@@ -13,10 +13,10 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases
-from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
-from duckdb_priv.ordinary.names import named
+from duckdb_priv.ordinary.grouping import bare, group_keys, has_sets
+from duckdb_priv.ordinary.names import first, has_only, named, nodes
 from duckdb_priv.ordinary.rows import is_star, output_name
-from duckdb_priv.ordinary.scope import FromItem, Scope
+from duckdb_priv.ordinary.scope import FromItem, Scope, from_items
 
 UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "with_",
@@ -40,7 +40,7 @@ def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
     """
     _inline_with(query)
     found = False
-    for select in reversed(list(query.find_all(exp.Select))):
+    for select in reversed(list(nodes(query, exp.Select))):
         nest = _nest(select)
         merged = nest.merged(columns_of) if nest is not None else None
         if merged is not None:
@@ -52,19 +52,17 @@ def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
 
 def _inline_with(query: exp.Query) -> None:
     """Inline counting common table expressions that are used once."""
-    for cte in list(query.find_all(exp.CTE)):
+    for cte in list(nodes(query, exp.CTE)):
         clause, name = cte.parent, cte.alias.lower()
         if not isinstance(clause, exp.With) or clause.args.get("recursive"):
             continue
-        used = [each for each in query.find_all(exp.Table) if each.name.lower() == name]
-        again = [each for each in query.find_all(exp.CTE) if each.alias.lower() == name]
+        used = [each for each in nodes(query, exp.Table) if each.name.lower() == name]
+        again = [each for each in nodes(query, exp.CTE) if each.alias.lower() == name]
         if len(used) != 1 or len(again) != 1 or cte.args["alias"].columns:
             continue
         (table,) = used
         counts = _counts_within(cte.this)
-        plain = not any(
-            value for name, value in table.args.items() if name not in ("this", "alias")
-        )
+        plain = has_only(table, ("this", "alias"))
         if counts and plain and isinstance(table.parent, exp.From):
             alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
             table.replace(exp.Subquery(this=cte.this.copy(), alias=alias.copy()))
@@ -91,25 +89,23 @@ def _nest(select: exp.Select) -> _Nest | None:
     if start is None or select.args.get("joins") or not isinstance(start.this, exp.Subquery):
         return None
     item, inner = start.this, start.this.this
-    if any(value for name, value in item.args.items() if name not in ("this", "alias")):
-        return None
+    alias = item.args.get("alias") or exp.TableAlias(this=exp.to_identifier(""))
     if not isinstance(inner, exp.Select) or inner.args.get("with_") or not is_counting(inner):
         return None
-    alias = item.args.get("alias")
-    if alias is not None and alias.columns:
+    if (
+        not has_only(item, ("this", "alias"))
+        or alias.columns
+        or any(map(is_star, inner.expressions))
+    ):
         return None
-    for each in (select, inner):
-        if any(value and name not in UNDERSTOOD for name, value in each.args.items()):
-            return None
-        stated = inner.expressions if each is inner else parts_of(each)
-        if any(part.find(exp.Query) for part in stated):
-            return None
-    if any(is_star(each) for each in inner.expressions):
+    if not (has_only(select, UNDERSTOOD) and has_only(inner, UNDERSTOOD)):
         return None
-    names = [output_name(each).lower() for each in inner.expressions]
-    if len(set(names)) < len(names):
+    if any(first(part, exp.Query) for part in (*parts_of(select), *inner.expressions)):
         return None
-    return _Nest(select.copy(), inner.copy(), alias.name if alias is not None else "")
+    names = {output_name(each).lower() for each in inner.expressions}
+    if len(names) < len(inner.expressions):
+        return None
+    return _Nest(select.copy(), inner.copy(), alias.name)
 
 
 @dataclass
@@ -125,7 +121,7 @@ class _Nest:
         if not self._write_out(columns_of):
             return None
         self.passed = {output_name(each).lower(): each for each in self.inner.expressions}
-        source = FromItem(self.alias, self.outer.args["from_"].this, list(self.passed))
+        source = FromItem(list(self.passed), self.alias)
         if self.outer.args.get("group"):
             group_keys(self.outer, ())
         expand_aliases(self.outer, Scope([source]))
@@ -135,11 +131,8 @@ class _Nest:
         """Replace aliases and positions in the inner SELECT by expressions, because its list will change."""
         group_keys(self.inner, ())
         sources = []
-        for item in (
-            self.inner.args["from_"].this if self.inner.args.get("from_") else None,
-            *(join.this for join in self.inner.args.get("joins") or ()),
-        ):
-            known = columns_of(item) if item is not None else []
+        for item in from_items(self.inner):
+            known = columns_of(item)
             if not known:
                 aliases = {
                     each.alias.lower()
@@ -150,10 +143,10 @@ class _Nest:
                     column
                     for name in ("where", "group", "having", "qualify")
                     if self.inner.args.get(name)
-                    for column in self.inner.args[name].find_all(exp.Column)
+                    for column in nodes(self.inner.args[name], exp.Column)
                 ]
                 return not any(not each.table and each.name.lower() in aliases for each in used)
-            sources.append(FromItem(item.alias_or_name, item, known))
+            sources.append(FromItem(known, item.alias_or_name))
         expand_aliases(self.inner, Scope(sources))
         return True
 
@@ -161,7 +154,7 @@ class _Nest:
         """Merge a SELECT that computes expressions for each group, or selects groups."""
         outer, inner = self.outer, self.inner
         within = [
-            any(each.find(exp.Window) for each in parts_of(select)) for select in (inner, outer)
+            any(first(each, exp.Window) for each in parts_of(select)) for select in (inner, outer)
         ]
         chooses = outer.args.get("where") or outer.args.get("qualify")
         if inner.args.get("limit") and (
@@ -175,8 +168,8 @@ class _Nest:
             return None
         found = inner.copy()
         found.set("expressions", items)
-        where, last = outer.args.get("where"), outer.args.get("qualify")
-        conditions = [self._put(each) for each in aggregates.conjuncts(where.this)] if where else []
+        last = outer.args.get("qualify")
+        conditions = [self._put(each) for each in aggregates.conditions_of(outer)]
         if conditions:
             clause, kind = ("qualify", exp.Qualify) if within[0] else ("having", exp.Having)
             add_conditions(found, clause, kind, conditions)
@@ -229,7 +222,7 @@ class _Nest:
             if isinstance(value, exp.Literal) and not value.is_string:
                 each.set("this", self.inner.expressions[int(value.name) - 1].unalias().copy())
                 continue
-            for column in list(value.find_all(exp.Column)):
+            for column in list(nodes(value, exp.Column)):
                 known = self.passed.get(column.name.lower()) if not column.table else None
                 if known is not None:
                     new = exp.paren(known.unalias().copy())
@@ -242,43 +235,44 @@ class _Nest:
     def _larger_groups(self) -> exp.Select | None:
         """Merge a SELECT that sums the counts of groups."""
         outer, inner = self.outer, self.inner
-        group = inner.args.get("group")
-        if group is None or any(isinstance(bare(each), SETS) for each in group.expressions):
+        if not inner.args.get("group") or has_sets(inner):
             return None
         if any(inner.args.get(name) for name in ("having", "qualify", "limit")):
             return None
-        if any(each.find(exp.Window) for each in inner.expressions):
+        if any(first(each, exp.Window) for each in inner.expressions):
             return None
-        sums: dict[str, exp.Expr] = {}
+        sums = self._sums_of_counts()
+        if sums is None:
+            return None
         for part in parts_of(outer):
-            for each in list(aggregates.aggregates_in(part)):
-                new = self._sum_of_counts(each)
-                if new is None:
-                    return None
-                place = f"_priv_sum_{len(sums)}"
-                sums[place] = new
-                if each is part:
-                    return None
-                each.replace(exp.column(place))
-        for part in parts_of(outer):
-            for column in list(part.find_all(exp.Column)):
+            for column in list(nodes(part, exp.Column)):
                 value = self._meaning(column)
                 if column.name in sums:
                     column.replace(exp.paren(sums[column.name].copy()))
                 elif value is not None:
-                    if any(True for _ in aggregates.aggregates_in(value)):
+                    if aggregates.has_aggregates(value):
                         return None
-                    name = column.name
-                    parent = column.parent
                     new = value.copy() if isinstance(value, exp.Column) else exp.paren(value.copy())
-                    if parent is outer:
-                        new = _called(bare(new), name)
-                    column.replace(new)
+                    named = column.parent is outer
+                    column.replace(_called(bare(new), column.name) if named else new)
         outer.set("from_", inner.args["from_"])
         outer.set("joins", inner.args.get("joins"))
         if inner.args.get("where"):
             outer.where(inner.args["where"].this, copy=False)
         return outer
+
+    def _sums_of_counts(self) -> dict[str, exp.Expr] | None:
+        """Replace the aggregates of the outer SELECT by columns, which stand for sums; None if one is no such sum."""
+        sums: dict[str, exp.Expr] = {}
+        for part in parts_of(self.outer):
+            for each in list(aggregates.aggregates_in(part)):
+                new = self._sum_of_counts(each)
+                if new is None or each is part:
+                    return None
+                place = f"_priv_sum_{len(sums)}"
+                sums[place] = new
+                each.replace(exp.column(place))
+        return sums
 
     def _sum_of_counts(self, node: exp.Expr) -> exp.Expr | None:
         """Return a sum over groups as a sum over their records."""
@@ -299,10 +293,10 @@ class _Nest:
             conditions_within, call = aggregates.conjuncts(known.expression.this), known.this
         else:
             conditions_within, call = [], known
-        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or call.find(exp.Distinct):
+        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or first(call, exp.Distinct):
             return None
         conditions = [self._put(each) for each in conditions]
-        if any(True for each in conditions for _ in aggregates.aggregates_in(each)):
+        if any(map(aggregates.has_aggregates, conditions)):
             return None
         both = [*conditions_within, *conditions]
         if not both:
@@ -320,7 +314,7 @@ class _Nest:
     def _put(self, node: exp.Expr) -> exp.Expr:
         """Return an expression of the outer SELECT over the tables of the inner one."""
         holder = exp.Paren(this=node.copy())
-        for column in list(holder.find_all(exp.Column)):
+        for column in list(nodes(holder, exp.Column)):
             value = self._meaning(column)
             if value is not None:
                 simple = isinstance(value, exp.Column | exp.Literal | exp.Func)
@@ -340,7 +334,7 @@ def is_counting(select: exp.Select) -> bool:
     """Whether a SELECT groups, or aggregates without groups."""
     if select.args.get("group"):
         return True
-    return any(True for part in parts_of(select) for _ in aggregates.aggregates_in(part))
+    return any(map(aggregates.has_aggregates, parts_of(select)))
 
 
 def _called(value: exp.Expr, name: str) -> exp.Expr:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import Names, column
+from duckdb_priv.ordinary.names import Names, column, nodes
 from duckdb_priv.ordinary.published import ConnectedTables
 
 
 def count_before_pivots(statement: exp.Expr, connection: ConnectedTables, names: Names) -> None:
     """Rewrite every PIVOT of a release's rows to pivot counts, in place; raises QueryRefused if it cannot."""
-    for pivot in list(statement.find_all(exp.Pivot)):
+    for pivot in list(nodes(statement, exp.Pivot)):
         if isinstance(pivot.this, exp.Table) and connection.release(pivot.this) is not None:
             _count_before(pivot, names)
 

@@ -24,7 +24,7 @@ from duckdb_priv.ordinary.frame import (
     parenthesized,
     select_sql,
 )
-from duckdb_priv.ordinary.names import LINE, Names, fresh, text
+from duckdb_priv.ordinary.names import LINE, Names, fresh, nodes, text
 from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, Noise
 from duckdb_priv.sqltext.quoting import literal
 
@@ -248,28 +248,37 @@ class Records:
 
     def _estimate(self, name: str) -> str:
         of = self.measures[name]
-        v = self._added(name)
+        v, weight, shown = (
+            self._added(name), text(self.frame.cells.weight), text(self.frame.cells.shown),
+        )  # fmt: skip
+        exact, summed = f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", ""
+        if of.zero is Zero.NEVER and (of.conditions or of.factors):
+            summed = f" FILTER (WHERE {self._summed(of)})"
         if of.exact:
-            shown = text(self.frame.cells.shown)
-            found = self._records.take(f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", "exact")
+            found = self._records.take(exact, "exact")
         elif of.counts:
-            added = self.frame.in_steps(
-                of, f"{self.cell(of.cell)} * {text(self.frame.cells.weight)}"
-            )
+            added = self.frame.in_steps(of, f"{self.cell(of.cell)} * {weight}")
             found = self._records.take(f"sum({added} * {v})", "steps")
         else:
             found = self._noise.estimate(v)
-        total = (
-            f"sum({found})"
-            if of.counts and not of.exact
-            else f"sum({self.cell(of.cell)} * {found})"
-        )
-        if of.zero is Zero.NEVER and (of.conditions or of.factors):
-            total += f" FILTER (WHERE {self._summed(of)})"
+        whole = of.counts and not of.exact
+        total = f"sum({found if whole else f'{self.cell(of.cell)} * {found}'}){summed}"
         if not of.exact:
-            total += self.frame.of_steps(of)
-        total = known(total, self.frame.partly_unknown)
+            total = known(total + self.frame.of_steps(of), self.frame.partly_unknown)
+            if self.public(name):
+                alone = self._records.take(exact, "exact")
+                total = self.in_public_sets(
+                    name, f"sum({self.cell(of.cell)} * {alone}){summed}", total
+                )
         return of.written(total, f"max({found}) IS NOT NULL")
+
+    def public(self, name: str) -> bool:
+        """Whether a sum is exact in some groups among subtotals."""
+        return self.frame.subtotals and self.measures[name].exact_in_sets
+
+    def in_public_sets(self, name: str, exact: str, found: str) -> str:
+        """Write a value that is exact in groups by public columns alone."""
+        return self.frame.in_public_sets(self.measures[name], exact, found, text(self._set))
 
     def _summed(self, of: Measure) -> str:
         """Return the column of ``records`` that says whether any of them is summed."""
@@ -377,7 +386,7 @@ def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> s
     if order is None:
         return ""
     order = order.copy()
-    for column in list(order.find_all(exp.Column)):
+    for column in list(nodes(order, exp.Column)):
         if keys is not None:
             column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
     return f" {text(order)}"

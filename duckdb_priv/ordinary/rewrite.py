@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
-from duckdb_priv.ordinary.names import Names, text
+from duckdb_priv.ordinary.names import Names, nodes, text
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import subqueries
@@ -175,7 +175,7 @@ def _written(statement: exp.Expr, names: Names) -> str:
     """Write a statement with line breaks."""
     # In a PIVOT, columns have no table qualifier. The pivoted query is written separately.
     apart: dict[str, str] = {}
-    for pivot in statement.find_all(exp.Pivot):
+    for pivot in nodes(statement, exp.Pivot):
         if isinstance(pivot.this, exp.Subquery):
             apart[f"_priv_pivoted_{len(apart)}"] = _written(pivot.this, names)
             pivot.this.replace(exp.to_table(f"_priv_pivoted_{len(apart) - 1}"))
@@ -221,7 +221,7 @@ def _too_deep() -> QueryRefused:
 
 def _grouped(statement: exp.Expr) -> exp.Expr:
     """Collect all elements of each GROUP BY in one list: sqlglot 28 separates ROLLUP, CUBE and GROUPING SETS."""
-    for group in statement.find_all(exp.Group):
+    for group in nodes(statement, exp.Group):
         for kind in ("rollup", "cube", "grouping_sets"):
             if apart := group.args.get(kind):
                 group.set(kind, None)

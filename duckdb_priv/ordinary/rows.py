@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import Names, column, named, text
-from duckdb_priv.ordinary.scope import MARK, FromItem, Rows
+from duckdb_priv.ordinary.names import Names, column, named, nodes, text
+from duckdb_priv.ordinary.scope import MARK, FromItem, Rows, from_items
 
 
 def inline(
@@ -20,7 +20,7 @@ def inline(
     passed = {
         name: _renumbered(expression.copy(), numbers) for name, expression in rows.columns.items()
     }
-    for each in list(select.find_all(exp.Column)):
+    for each in list(nodes(select, exp.Column)):
         if source.owns(each):
             _put(each, passed)
     for join in select.args.get("joins") or ():
@@ -117,10 +117,9 @@ def _fresh_sources(
     inner: exp.Select, rows: Rows, sources: list[FromItem], replaced: FromItem, names: Names
 ) -> list[FromItem]:
     """Add the tables of the subquery to the SELECT, under unused names."""
-    items = [inner.args["from_"].this, *(join.this for join in inner.args.get("joins") or ())]
     taken = {each.alias.lower() for each in sources if each is not replaced}
     found = []
-    for old, item in zip(rows.sources, items, strict=True):
+    for old, item in zip(rows.sources, from_items(inner), strict=True):
         alias = old.alias
         if alias.lower() in taken:
             alias = names.fresh(alias)
@@ -129,13 +128,13 @@ def _fresh_sources(
             columns = item.args["alias"].columns if item.args.get("alias") else []
             if alias != item.name:
                 item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
-        found.append(FromItem(alias, item, old.columns, old.release, old.rows))
+        found.append(FromItem(old.columns, alias, item, old.release, old.rows))
     return found
 
 
 def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
     """Return an expression with its columns marked as those of the new tables."""
-    for each in expression.find_all(exp.Column):
+    for each in nodes(expression, exp.Column):
         new = numbers.get(each.meta.get(MARK, -1))
         if new is not None:
             each.meta[MARK] = new.number

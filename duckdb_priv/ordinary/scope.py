@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from itertools import count
-from typing import TypeVar
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import named
+from duckdb_priv.ordinary.names import Node, named, nodes
 from duckdb_priv.ordinary.published import Attribute, Release
 
 MARK = "priv_source"
@@ -23,18 +22,18 @@ ESTIMATED = "priv_estimated"
 """Metadata key: whether a SELECT is rewritten."""
 ENDS = "priv_ends"
 """Metadata key: which results of a SELECT have intervals."""
-Node = TypeVar("Node", bound="exp.Expr")
 _numbers = count()
 
 
 @dataclass(eq=False)
 class FromItem:
-    """An item in FROM: a table or a subquery."""
+    """A table or a subquery, as the query around it sees it."""
 
-    alias: str
-    node: exp.Expr
     columns: list[str]
     """Its columns in lower case; empty if they are unknown."""
+    alias: str = ""
+    node: exp.Expr = field(default_factory=exp.Null)
+    """The item in FROM."""
     release: Release | None = None
     rows: Rows | None = None
     """The rows of a release that a subquery without aggregates passes on."""
@@ -46,7 +45,7 @@ class FromItem:
     """Columns that are estimates, in lower case."""
     chosen: bool = False
     """Whether its rows were selected by estimates."""
-    number: int = field(default_factory=lambda: next(_numbers))
+    number: int = field(default_factory=lambda: next(_numbers), init=False)
 
     def owns(self, column: exp.Column) -> bool:
         """Whether a resolved column belongs to this table."""
@@ -83,7 +82,7 @@ class Scope:
     def find(self, column: exp.Column) -> FromItem | None:
         """Return the table of a column, in this SELECT or an enclosing one."""
         table, name = column.table.lower(), column.name.lower()
-        for scope in self._outwards():
+        for scope in self.outwards():
             named = [each for each in scope.sources if table in ("", each.alias.lower())]
             for source in named:
                 if name in source.columns:
@@ -103,14 +102,15 @@ class Scope:
                     if source is not None:
                         _mark(column, source)
 
-    def _outwards(self) -> Iterator[Scope]:
+    def outwards(self) -> Iterator[Scope]:
+        """Yield the scopes of this SELECT and of those around it."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
 
     def _is_known(self, name: str) -> bool:
-        return any(name in source.columns for scope in self._outwards() for source in scope.sources)
+        return any(name in source.columns for scope in self.outwards() for source in scope.sources)
 
 
 def _mark(column: exp.Column, source: FromItem) -> None:
@@ -152,16 +152,23 @@ PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
 def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
     """Return the kind of an expression; columns of ``outer``, the enclosing SELECTs' tables, are constants."""
     inside = {
-        number for query in expression.find_all(exp.Select) for number in query.meta.get(MARK, ())
+        number for query in nodes(expression, exp.Select) for number in query.meta.get(MARK, ())
     }
     found = Kind.CONSTANT
-    for column in expression.find_all(exp.Column):
+    for column in nodes(expression, exp.Column):
         number = column.meta.get(MARK)
         if source.owns(column):
             found |= Kind.SENSITIVE if source.attribute(column) else Kind.PUBLIC
         elif number not in inside and number not in outer:
             found |= Kind.OTHER
     return found
+
+
+def from_items(select: exp.Expr) -> list[exp.Expr]:
+    """Return the items in FROM."""
+    start = select.args.get("from_")
+    found = [start.this] if start is not None else []
+    return [*found, *(join.this for join in select.args.get("joins") or ())]
 
 
 def own_nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:

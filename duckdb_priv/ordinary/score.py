@@ -7,7 +7,7 @@ it has none (``laws``). Source: Wilson (1927); ``mechanism/score_interval.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -15,20 +15,11 @@ from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import formula as sets_formula
 from duckdb_priv.estimator.set_formulas import functional, mean_of
-from duckdb_priv.ordinary import products
-from duckdb_priv.ordinary.frame import Measure, filtered, select_sql
-from duckdb_priv.ordinary.law import true_value, weight_sql
-from duckdb_priv.ordinary.names import LINE, fresh, text
-from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, formula, inflation
+from duckdb_priv.ordinary.frame import Measure
+from duckdb_priv.ordinary.laws import Laws
+from duckdb_priv.ordinary.names import text
+from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, inflation
 from duckdb_priv.ordinary.records import Records
-from duckdb_priv.release.model import Blocks
-
-TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
-"""Terms of an interval besides the variance, by their names in the catalog."""
-WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson", "batches")
-"""Forms whose catalog has these terms for single values."""
-TABLE = "_priv_laws"
-"""The placeholder for the laws among the tables."""
 
 
 class Score:
@@ -36,10 +27,8 @@ class Score:
 
     def __init__(self, records: Records) -> None:
         self._records, self._frame = records, records.frame
-        self.laws: dict[str, str] = {}
-        """Columns of the laws, by count."""
-        self._product = products.is_known(self._frame)
-        """Whether sums are over records with one of a set of combinations of several attributes' values."""
+        self.laws = Laws(records)
+        self._product = self.laws.of_product
 
     def functional(self, name: str, z: str) -> str | None:
         """Write the test input of a count or a sum; None if only its variance is known."""
@@ -136,8 +125,8 @@ class Score:
             every_noise=noise(),
             c_mean=f"{self._net(of)} / {published}",
             d_mean=f"{self._net(other)} / {published}",
-            c_shrinkage=f"{self._law_of(one)}.shrinkage",
-            d_shrinkage=f"{self._law_of(two)}.shrinkage",
+            c_shrinkage=f"{self.laws.of(one)}.shrinkage",
+            d_shrinkage=f"{self.laws.of(two)}.shrinkage",
             rows=self._summed(cells.sum((), ()), "rows"),
             published=published,
         )
@@ -269,7 +258,7 @@ class Score:
                 slope=f"1 - {own}", half_step="0.5e0", upward=f"1 - 2 * {own}",
                 downward=f"2 * {own} - 1", shrinkage="0e0",
             )  # fmt: skip
-        law = self._law_of(name)
+        law = self.laws.of(name)
         if not form.varied:
             return law
         # Rows are perturbed by their scale u. The law is for u = 1, with the slope m - 2 k.
@@ -287,12 +276,6 @@ class Score:
             shrinkage="0e0", noisy=noisy,
         )  # fmt: skip
 
-    def _law_of(self, name: str) -> str:
-        if name not in self.laws:
-            self.laws[name] = fresh("law", self._records.taken)
-            self._records.taken.add(self.laws[name])
-        return f"{TABLE}.{text(self.laws[name])}"
-
     def _of_groups(self, name: str, z: str) -> str:
         """Write the test input if true values are random given the published ones: groups determine the variance."""
         records = self._records
@@ -307,112 +290,6 @@ class Score:
             above="0.5e0", below="0.5e0", least="0e0", most=f"{total}::DOUBLE", more="0e0",
             less="0e0", z=z,
         )  # fmt: skip
-
-    # The laws themselves.
-
-    @property
-    def keys(self) -> list[str]:
-        """Group keys on which the laws depend."""
-        return [name for name in self._frame.keys if name in self._frame.sensitive_keys]
-
-    @property
-    def numbers(self) -> list[str]:
-        """Names of the catalog's numbers that the laws read besides those of the weights."""
-        form = self._records.form
-        of_value = ["own", "other"] if form == "conditional_poisson" else []
-        if form not in WITH_TERMS:
-            return of_value
-        frame = self._frame
-        there = frame.connection.columns(
-            exp.maybe_parse(
-                f"{frame.connection.catalog_of(frame.release)}.coefficient",
-                into=exp.Table,
-                dialect="duckdb",
-            )
-        )
-        return [*of_value, *(each for each in TERMS if each in there)]
-
-    def sql(self, laws: Mapping[str, str]) -> str:
-        """Write the query of the laws, one row for each group, which is a set of values."""
-        if self._product:
-            conditions = {name: self._records.measures[name].conditions for name in self.laws}
-            return products.law_sql(self._frame, laws, self.laws, conditions, self.keys)
-        (attribute,) = self._frame.cells.attributes.values()
-        table, cells = text(laws[attribute.name]), self._frame.cells
-        # With blocks, all values have the same two numbers, and the blocks themselves have none.
-        read = ["own", "other"] if attribute.blocks else self.numbers
-        of = "x" if attribute.blocks else "y"
-        numbers = "".join(f", {of}.{each} AS y_{each}" for each in read)
-        reports = (
-            f"(SELECT unnest(range({attribute.blocks.count}))::INTEGER AS position)"
-            if attribute.blocks
-            else table
-        )
-        pairs = (
-            f"SELECT {true_value(attribute, 'x')} AS {text(attribute.name)}, y.position AS y_position,"
-            f" {weight_sql(attribute, 'y.position')} AS {text(cells.weight)},"
-            f" x.position = y.position AS {text(cells.shown)}"
-            f"{numbers}{LINE}    FROM {table} AS x CROSS JOIN {reports} AS y"
-        )
-        by_report, of_sets = [], []
-        for name, law in self.laws.items():
-            when = filtered(self._records.measures[name].conditions)
-            h, within = text(f"{name}_h"), text(f"{name}_in")
-            found = "count(*)" if attribute.blocks else f"bool_or({text(cells.shown)})"
-            none = "0" if attribute.blocks else "false"
-            by_report += [
-                f"coalesce(sum({text(cells.weight)}){when}, 0) AS {h}",
-                f"coalesce({found}{when}, {none}) AS {within}",
-            ]
-            of_set = (
-                self._of_blocks(attribute.blocks, h, within)
-                if attribute.blocks
-                else self._of_set(h, within)
-            )
-            of_sets.append(f"{of_set} AS {text(law)}")
-        by_report += [f"any_value(y_{each}) AS y_{each}" for each in read]
-        keys = list(map(text, self.keys))
-        of_reports = select_sql(
-            [*self._frame.selected_keys_of(self.keys), *by_report],
-            f"({LINE}    {pairs}{LINE}) AS {text(self._frame.alias)}",
-            self._frame.where,
-            [*keys, "y_position"],
-        ).replace(LINE, f"{LINE}    ")
-        return select_sql([*keys, *of_sets], f"({LINE}    {of_reports}{LINE})", groups=keys)
-
-    def _of_blocks(self, blocks: Blocks, h: str, within: str) -> str:
-        """Write the law of a set from the weight ``h`` of each block and the size of the set."""
-        return formula(
-            "law_of_blocks",
-            "k",
-            h=f"list({h})",
-            size=f"any_value({within})",
-            own="any_value(y_own)",
-            other="any_value(y_other)",
-            blocks=str(blocks.count),
-            stride=str(blocks.stride),
-            held=str(len(blocks.first)),
-        )
-
-    def _of_set(self, h: str, within: str) -> str:
-        """Write the law of a set from the weight ``h`` of each reported value, and whether it is in the set."""
-        own = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
-        of_value: dict[str, str] = {}
-        for each in TERMS:
-            if each in self.numbers:
-                of_value[each] = f"y_{each}"
-        if "own" in self.numbers:
-            of_value["shrinkage"] = "1 - y_own + y_other"
-        for each, number in of_value.items():
-            only = f"max({number}) FILTER (WHERE {within})"
-            own[each] = f"CASE WHEN count_if({within}) = 1 THEN {only} END"
-        return formula(
-            "law",
-            "k",
-            inside=f"avg({h}) FILTER (WHERE {within})",
-            outside=f"avg({h}) FILTER (WHERE NOT {within})",
-            **own,
-        )
 
 
 def _double(value: exp.Expr) -> str:

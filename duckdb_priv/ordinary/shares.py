@@ -5,12 +5,14 @@ So the interval of a share of all records, a quotient of two estimates, includes
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases
-from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
-from duckdb_priv.ordinary.names import named, text
+from duckdb_priv.ordinary.grouping import bare, group_keys, has_sets
+from duckdb_priv.ordinary.names import first, has_only, named, nodes, text
 from duckdb_priv.ordinary.nested import (
     UNDERSTOOD,
     ColumnsOf,
@@ -34,56 +36,37 @@ def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: Colu
     'SELECT a, COUNT(*) / (SUM(COUNT(*)) OVER ()) AS s FROM t WHERE b = 1 GROUP BY a QUALIFY a < 3'
     """
     table = _only_table(select)
-    queries = [each for part in select.expressions for each in part.find_all(exp.Subquery)]
-    known = columns_of(table) if table is not None and queries else []
-    if table is None or not known or not is_counting(select) or select.args.get("having"):
+    queries = [each for part in select.expressions for each in nodes(part, exp.Subquery)]
+    if table is None or not queries or not is_counting(select) or select.args.get("having"):
         return
-    if any(value and name not in UNDERSTOOD for name, value in select.args.items()):
-        return
+    known = columns_of(table)
     wheres = [_conditions_of_count(each, table) for each in queries]
-    changed = select.copy()
-    keys = group_keys(changed, ())
-    expand_aliases(changed, Scope([FromItem(table.alias_or_name, table, known)]))
-    where = changed.args.get("where")
-    own = aggregates.conjuncts(where.this) if where is not None else []
-    group = changed.args.get("group")
-    if any(each is None for each in wheres) or (
-        group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
-    ):
+    if not known or not has_only(select, UNDERSTOOD) or has_sets(select) or None in wheres:
         return
-    common = [
-        each
-        for each in own
-        if all(_plain(each) in map(_plain, conditions or ()) for conditions in wheres)
-    ]
-    left = [each for each in own if each not in common]
-    last = []
-    if group is not None:
-        attributes = set(attributes_of(table))
-        of_groups = [each for each in left if _is_of(each, set(map(_plain, keys)))]
-        last, left = of_groups, [each for each in left if each not in of_groups]
+    changed, grouped = select.copy(), select.args.get("group") is not None
+    keys = group_keys(changed, ())
+    expand_aliases(changed, Scope([FromItem(known, table.alias_or_name)]))
+    counts = [each for item in changed.expressions for each in aggregates.aggregates_in(item)]
+    given = [[_plain(each) for each in conditions or ()] for conditions in wheres]
+    common, left = _split(
+        aggregates.conditions_of(changed), lambda each: all(_plain(each) in one for one in given)
+    )
+    last: list[exp.Expr] = []
+    if grouped:
+        attributes, plain_keys = set(attributes_of(table)), set(map(_plain, keys))
+        last, left = _split(left, lambda each: _is_of(each, plain_keys))
         of_attributes = any(_is_of(each, attributes, some=True) for each in keys)
         if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
             return
-    places = [each for part in changed.expressions for each in part.find_all(exp.Subquery)]
-    counts = [each for item in changed.expressions for each in aggregates.aggregates_in(item)]
-    if any(each.find(exp.Query) for each in counts):
+    if any(first(each, exp.Query) for each in counts):
         return
+    places = [each for part in changed.expressions for each in nodes(part, exp.Subquery)]
     for each in counts:
         each.replace(_chosen(each, left))
     shared = set(map(_plain, common))
     for place, conditions in zip(places, wheres, strict=True):
-        value = _unqualified(place.this.expressions[0].unalias(), table)
-        own_conditions = [
-            _unqualified(each, table) for each in conditions or () if _plain(each) not in shared
-        ]
-        holder = exp.Paren(this=value)
-        for each in list(aggregates.aggregates_in(value)):
-            found = _chosen(each, own_conditions)
-            each.replace(
-                exp.Window(this=exp.Sum(this=found), over="OVER") if group is not None else found
-            )
-        place.replace(holder)
+        own = [each for each in conditions or () if _plain(each) not in shared]
+        place.replace(_beside(place, [_unqualified(each, table) for each in own], table, grouped))
     changed.set("where", exp.Where(this=exp.and_(*common)) if common else None)
     if last:
         add_conditions(changed, "qualify", exp.Qualify, last)
@@ -91,17 +74,30 @@ def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: Colu
         select.set(name, changed.args.get(name))
 
 
+def _split(
+    parts: list[exp.Expr], meets: Callable[[exp.Expr], bool]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    found = [each for each in parts if meets(each)]
+    return found, [each for each in parts if each not in found]
+
+
+def _beside(
+    query: exp.Subquery, conditions: list[exp.Expr], table: exp.Table, grouped: bool
+) -> exp.Paren:
+    """Return the value of a subquery over the outer SELECT, which may have groups."""
+    holder = exp.Paren(this=_unqualified(query.this.expressions[0].unalias(), table))
+    for each in list(aggregates.aggregates_in(holder)):
+        found = _chosen(each, conditions)
+        each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
+    return holder
+
+
 def _only_table(select: exp.Select) -> exp.Table | None:
     start = select.args.get("from_")
     if start is None or select.args.get("joins") or not isinstance(start.this, exp.Table):
         return None
     table = start.this
-    plain = not any(
-        value
-        for name, value in table.args.items()
-        if name not in ("this", "db", "catalog", "alias")
-    )
-    return table if plain else None
+    return table if has_only(table, ("this", "db", "catalog", "alias")) else None
 
 
 def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr] | None:
@@ -109,35 +105,31 @@ def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr
     select = query.this
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:
         return None
-    if any(
-        value and name not in ("expressions", "from_", "where")
-        for name, value in select.args.items()
-    ):
+    if not has_only(select, ("expressions", "from_", "where")):
         return None
     own = _only_table(select)
     if own is None or [own.name, own.db, own.catalog] != [table.name, table.db, table.catalog]:
         return None
-    columns = list(select.find_all(exp.Column))
+    columns = list(nodes(select, exp.Column))
     if any(each.table.lower() not in ("", own.alias_or_name.lower()) for each in columns):
         return None
     value = select.expressions[0].unalias()
     calls = list(aggregates.aggregates_in(value))
     for each in calls:
         call = aggregates.unwrapped(each)
-        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or call.find(exp.Distinct):
+        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or first(call, exp.Distinct):
             return None
-    where = select.args.get("where")
-    if not calls or select.find(exp.Window):
+    if not calls or first(select, exp.Window):
         return None
-    if any(each.find(exp.Query) for each in parts_of(select)):
+    if any(first(each, exp.Query) for each in parts_of(select)):
         return None
-    return aggregates.conjuncts(where.this) if where is not None else []
+    return aggregates.conditions_of(select)
 
 
 def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
     """Return an expression of a subquery over the same table, for the outer SELECT's table."""
     holder = exp.Paren(this=node.copy())
-    for column in holder.find_all(exp.Column):
+    for column in nodes(holder, exp.Column):
         column.set("table", named(table.alias_or_name).copy())
         column.set("db", None)
         column.set("catalog", None)
@@ -147,16 +139,16 @@ def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
 
 def _is_of(node: exp.Expr, columns: set[str], *, some: bool = False) -> bool:
     """Whether all columns of an expression, or with ``some`` at least one, are in a set."""
-    if node.find(exp.Query):
+    if first(node, exp.Query):
         return some
-    found = [_plain(each) in columns for each in node.find_all(exp.Column)]
+    found = [_plain(each) in columns for each in nodes(node, exp.Column)]
     return any(found) if some else all(found)
 
 
 def _plain(node: exp.Expr) -> str:
     """Write an expression over one table in a normal form, independent of how columns are written."""
     node = node.copy()
-    for column in node.find_all(exp.Column):
+    for column in nodes(node, exp.Column):
         for part in ("table", "db", "catalog"):
             column.set(part, None)
         column.set("this", exp.to_identifier(column.name.lower()))

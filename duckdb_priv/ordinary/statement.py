@@ -13,22 +13,22 @@ from typing import Any
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary import aggregates, group_estimates
+from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
-from duckdb_priv.ordinary.checks import check, stand_in
+from duckdb_priv.ordinary.checks import by_row, check, refuse_what_is_not_linear, stand_in
 from duckdb_priv.ordinary.estimate import Estimation
-from duckdb_priv.ordinary.linear import by_row, refuse_what_is_not_linear
-from duckdb_priv.ordinary.names import Names, named
-from duckdb_priv.ordinary.nested import flatten
+from duckdb_priv.ordinary.names import Names, first, named, nodes
+from duckdb_priv.ordinary.nested import flatten, is_counting
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.results import (
-    Result,
     aliased,
     block,
     blocked_error,
     columns_of,
     has_attribute,
+    noisy_columns,
+    refuse_selected_noise,
     released,
     renamed,
     rows_of,
@@ -41,6 +41,7 @@ from duckdb_priv.ordinary.scope import (
     FromItem,
     Rows,
     Scope,
+    from_items,
     own_nodes,
     subqueries,
 )
@@ -69,17 +70,16 @@ class Statement:
     changed: bool = False
     """Whether anything is estimated."""
     _original: exp.Query | None = None
-    """The original query."""
-    _first: exp.Select | None = None
-    """The query's SELECT that determines the column names."""
+    """The original query, until it is described."""
+    _described: list[tuple[str, str]] | None = None
     _parts: list[exp.Select] = field(default_factory=list)
     """The SELECTs whose rows the query returns: several in a set operation."""
 
     def rewrite(self, query: exp.Query, confidence: float | None) -> None:
         """Rewrite a whole query. Raises QueryRefused if it cannot be estimated."""
         self._write_out_views(query)
-        self._original, self.confidence = query.copy(), confidence
-        for select in list(query.find_all(exp.Select)):
+        self._original, self._described, self.confidence = query.copy(), None, confidence
+        for select in list(nodes(query, exp.Select)):
             beside_counts(select, self._columns_of, self._attributes_of)
         merged = flatten(query, self._columns_of)
         self._rewrite(query)
@@ -90,7 +90,6 @@ class Statement:
             self.changed = unmerged.changed
 
     def _rewrite(self, query: exp.Query) -> None:
-        self._first = _leftmost(query)
         self._parts = _parts(query)
         result = self.query(query, {}, None)
         if result.rows is not None and result.rows.asks:
@@ -103,8 +102,8 @@ class Statement:
 
     def _write_out_views(self, query: exp.Query) -> None:
         """Replace views that read a release by their queries."""
-        common = {each.alias.lower() for each in query.find_all(exp.CTE)}
-        for table in list(query.find_all(exp.Table)):
+        common = {each.alias.lower() for each in nodes(query, exp.CTE)}
+        for table in list(nodes(query, exp.Table)):
             if not table.db and table.name.lower() in common:
                 continue
             view = self.connection.view(table)
@@ -125,7 +124,7 @@ class Statement:
         release = self.connection.release(item) if isinstance(item, exp.Table) else None
         return list(release.attributes) if release is not None else []
 
-    def query(self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None) -> Result:
+    def query(self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None) -> FromItem:
         """Rewrite a query and its subqueries."""
         if isinstance(query, exp.Subquery):
             inner = self.query(query.this, self._with(query, ctes, outer), outer)
@@ -136,11 +135,11 @@ class Statement:
             return self._set_operation(query, self._with(query, ctes, outer), outer)
         if isinstance(query, exp.Select):
             return self._select(query, self._with(query, ctes, outer), outer)
-        return Result([])
+        return FromItem([])
 
     def _with(
-        self, query: exp.Expr, ctes: Mapping[str, Result], outer: Scope | None
-    ) -> Mapping[str, Result]:
+        self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None
+    ) -> Mapping[str, FromItem]:
         """Rewrite the common table expressions of a query; return all that the query may refer to."""
         clause = query.args.get("with_")
         if clause is None:
@@ -149,7 +148,7 @@ class Statement:
         for cte in list(clause.expressions):
             name = cte.alias.lower()
             if clause.args.get("recursive"):
-                known[name] = Result([])
+                known[name] = FromItem([])
             result = self.query(cte.this, known, outer)
             known[name] = renamed(result, cte.args["alias"])
             if result.rows is not None and result.rows.asks:
@@ -160,8 +159,8 @@ class Statement:
         return known
 
     def _set_operation(
-        self, query: exp.SetOperation, ctes: Mapping[str, Result], outer: Scope | None
-    ) -> Result:
+        self, query: exp.SetOperation, ctes: Mapping[str, FromItem], outer: Scope | None
+    ) -> FromItem:
         results = [self.query(each, ctes, outer) for each in (query.this, query.expression)]
         for result in results:
             if result.rows is not None and result.rows.asks:
@@ -178,22 +177,28 @@ class Statement:
             reported=reported,
         )
 
-    def _blocked(self, result: Result, why: str) -> Result:
+    def _blocked(self, result: FromItem, why: str) -> FromItem:
         return replace(result, rows=block([result], why))
 
     def _select(
-        self, select: exp.Select, ctes: Mapping[str, Result], outer: Scope | None
-    ) -> Result:
+        self, select: exp.Select, ctes: Mapping[str, FromItem], outer: Scope | None
+    ) -> FromItem:
         sources: list[FromItem] = []
-        for item in _from_items(select):
+        for item in from_items(select):
             sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
         scope = Scope(sources, outer)
         self._resolve(select, scope, ctes)
-        summed = self._is_summed(select)
+        summed = is_counting(select)
         self._merge(select, sources, summed)
         asked = [each for each in sources if self._asks(select, each, summed)]
-        names = [name for item in select.expressions for name in self._outputs(item, sources)]
-        around = frozenset(each.number for level in _levels(outer) for each in level.sources)
+        names = [
+            name
+            for item in select.expressions
+            for name in (passed_on(item, sources) if is_star(item) else [output_name(item)])
+        ]
+        around = frozenset(
+            each.number for level in (outer.outwards() if outer else ()) for each in level.sources
+        )
         if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], around):
             return self._values(select, asked[0], around, names)
         if summed:
@@ -202,11 +207,18 @@ class Statement:
         if not asked:
             rows = None if summed else rows_of(select, sources, asks=False)
             estimated = any(each.estimated for each in sources)
-            group_estimates.refuse(select, sources)
-            noisy = group_estimates.passed_on(select, names, sources)
+            refuse_selected_noise(select, sources)
+            noisy = noisy_columns(select, names, sources)
             chosen = any(each.chosen for each in sources)
             columns = [name.lower() for name in names]
-            return Result(columns, rows, estimated, reported, noisy, chosen)
+            return FromItem(
+                columns,
+                rows=rows,
+                estimated=estimated,
+                reported=reported,
+                noisy=noisy,
+                chosen=chosen,
+            )
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -218,46 +230,41 @@ class Statement:
             assert rows is not None
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
-            return Result([name.lower() for name in names], rows, reported=reported)
+            return FromItem([name.lower() for name in names], rows=rows, reported=reported)
         self.changed = True
         check(select, asked[0], self.connection, self.parameters)
-        outputs = names if select is not self._first else self._outputs_of_all(names)
-        noisy, chosen = (
-            group_estimates.estimates_of(select, names),
-            select.args.get("having") is not None,
-        )
+        outputs = self._outputs(select, names)
         returned = any(select is each for each in self._parts)
         confidence = self.confidence if returned else None
-        Estimation(
+        chosen = select.args.get("having") is not None
+        noisy = Estimation(
             select, asked[0], sources, around, self.connection, self.names, outputs, confidence
         ).rewrite()
         select.meta[ESTIMATED] = True
         columns = [name.lower() for name in names]
-        return Result(columns, estimated=True, noisy=noisy, chosen=chosen)
+        return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
 
     def _values(
         self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
-    ) -> Result:
+    ) -> FromItem:
         """Rewrite a query for distinct values to read the domains of the attributes."""
         self.changed = True
         refuse_what_is_not_linear(select, source)
         check(select, source, self.connection, self.parameters)
-        outputs = names if select is not self._first else self._outputs_of_all(names)
+        outputs = self._outputs(select, names)
         items = [
             item.unalias().as_(named(name).copy())
             for item, name in zip(select.expressions, outputs, strict=True)
         ]
         list_values(select, source, around, self.connection)
         select.set("expressions", items)
-        return Result([name.lower() for name in names])
+        return FromItem([name.lower() for name in names])
 
     def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
         """Whether a SELECT passes on reported values, or selects rows by them."""
         if any(each.reported for each in sources):
             return True
-        if any(
-            each.name.lower() in self.connection.reported for each in select.find_all(exp.Column)
-        ):
+        if any(each.name.lower() in self.connection.reported for each in nodes(select, exp.Column)):
             return True
         return any(is_star(each) for each in select.expressions) and any(
             each.release is not None and each.release.reported for each in sources
@@ -269,12 +276,12 @@ class Statement:
         """Refuse sums over records that are selected by reported values or by estimates."""
         choosing = _choosing(select)
         by_estimate = any(each.estimated for each in sources) or any(
-            inner.meta.get(ESTIMATED) for part in choosing for inner in part.find_all(exp.Select)
+            inner.meta.get(ESTIMATED) for part in choosing for inner in nodes(part, exp.Select)
         )
         by_report = any(each.reported for each in sources if each not in asked) or any(
             column.name.lower() in self.connection.reported
             for part in choosing
-            for column in part.find_all(exp.Column)
+            for column in nodes(part, exp.Column)
         )
         if by_report and (asked or by_estimate):
             raise QueryRefused(
@@ -289,19 +296,22 @@ class Statement:
                 hint="ask for the other estimate first, and write it as a number; or leave out intervals",
             )
 
-    def _outputs_of_all(self, names: list[str]) -> list[str]:
-        """Return the column names that DuckDB gives the whole query over the true table."""
+    def _outputs(self, select: exp.Select, names: list[str]) -> list[str]:
+        """Return the column names of a SELECT; the first one of a query has those that DuckDB gives the query."""
         assert self._original is not None
-        if self._original.find(exp.Placeholder, exp.Parameter):
+        apart = not any(select is each for each in self._parts[:1])
+        if apart or first(self._original, exp.Placeholder, exp.Parameter):
             return names
         return [name for name, _ in self.described()] or names
 
     def described(self) -> list[tuple[str, str]]:
         """Return names and types of the columns of the last rewritten query, over the true table."""
-        assert self._original is not None
-        return self.connection.describe(stand_in(self._original, self.connection))
+        if self._described is None:
+            assert self._original is not None
+            self._described = self.connection.describe(stand_in(self._original, self.connection))
+        return self._described
 
-    def _source(self, item: exp.Expr, ctes: Mapping[str, Result], before: Scope) -> FromItem:
+    def _source(self, item: exp.Expr, ctes: Mapping[str, FromItem], before: Scope) -> FromItem:
         """Return the item in FROM; a subquery may use the items before it."""
         if isinstance(item, exp.Subquery) and not item.alias:
             item.set("alias", exp.TableAlias(this=named(self.names.fresh("rows")).copy()))
@@ -310,15 +320,12 @@ class Statement:
             before.resolve([item])
             result = ctes.get(item.name.lower()) if not item.db else None
             if result is not None:
-                return FromItem(
-                    alias, item, columns_of(result, item), rows=result.rows,
-                    estimated=result.estimated, reported=result.reported, noisy=result.noisy, chosen=result.chosen,
-                )  # fmt: skip
+                return replace(result, columns=columns_of(result, item), alias=alias, node=item)
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
-                return FromItem(alias, item, release.columns, release=release)
-            return FromItem(alias, item, aliased(item) or self.connection.columns(_bare(item)))
+                return FromItem(release.columns, alias, item, release)
+            return FromItem(aliased(item) or self.connection.columns(_bare(item)), alias, item)
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
             inner = item.this
             result = self.query(inner, ctes, before)
@@ -329,20 +336,17 @@ class Statement:
                     result = self._blocked(result, "PIVOT")
             if aliased(item):
                 result = renamed(result, item.args["alias"])
-            return FromItem(
-                alias, item, columns_of(result, item), rows=result.rows,
-                estimated=result.estimated, reported=result.reported, noisy=result.noisy, chosen=result.chosen,
-            )  # fmt: skip
-        for table in item.find_all(exp.Table):
+            return replace(result, columns=columns_of(result, item), alias=alias, node=item)
+        for table in nodes(item, exp.Table):
             if self.connection.release(table) is not None:
-                if item.find(exp.Pivot):
+                if first(item, exp.Pivot):
                     raise pivoted()
                 raise QueryRefused(
                     "tables that are joined within parentheses cannot be estimated from",
                     hint="write the joins without the parentheses",
                 )
         before.resolve([item])
-        return FromItem(alias, item, aliased(item))
+        return FromItem(aliased(item), alias, item)
 
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("pivots"):
@@ -353,7 +357,7 @@ class Statement:
                 hint="rename them in the SELECT list",
             )
 
-    def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, Result]) -> None:
+    def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
         """Resolve every name in a SELECT, and rewrite its subqueries."""
         expand_aliases(select, scope)
         select.meta[MARK] = tuple(each.number for each in scope.sources)
@@ -375,7 +379,7 @@ class Statement:
                 seen.resolve([join.args["on"]])
                 self._subqueries(join.args["on"], seen, ctes)
 
-    def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, Result]) -> None:
+    def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
         for query in list(subqueries(node)):
             result = self.query(query, ctes, scope)
             if result.estimated:
@@ -387,16 +391,6 @@ class Statement:
                         hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
                     )
                 raise by_row(released(result.rows))
-
-    def _is_summed(self, select: exp.Select) -> bool:
-        """Whether a SELECT groups, or aggregates without groups."""
-        if select.args.get("group"):
-            return True
-        parts = [*select.expressions]
-        parts += [
-            select.args[name] for name in ("having", "qualify", "order") if select.args.get(name)
-        ]
-        return any(True for part in parts for _ in aggregates.aggregates_in(part))
 
     def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
         """Inline subqueries that pass on rows, if this SELECT uses an attribute of these rows."""
@@ -425,7 +419,7 @@ class Statement:
             return True
         return any(
             has_attribute(rows.columns[column.name.lower()], rows.sources)
-            for column in select.find_all(exp.Column)
+            for column in nodes(select, exp.Column)
             if source.owns(column) and column.name.lower() in rows.columns
         )
 
@@ -436,7 +430,7 @@ class Statement:
             return False
         if summed and _is_weighed(release):
             return True
-        if any(source.attribute(column) for column in select.find_all(exp.Column)):
+        if any(source.attribute(column) for column in nodes(select, exp.Column)):
             return True
         for join in select.args.get("joins") or ():
             for name in join.args.get("using") or ():
@@ -453,11 +447,6 @@ class Statement:
             for name in passed_on(item, [source])
         )
 
-    def _outputs(self, item: exp.Expr, sources: list[FromItem]) -> list[str]:
-        if is_star(item):
-            return list(passed_on(item, sources))
-        return [output_name(item)]
-
 
 def _parts(query: exp.Expr) -> list[exp.Select]:
     """Return the SELECTs whose rows a query returns."""
@@ -466,26 +455,6 @@ def _parts(query: exp.Expr) -> list[exp.Select]:
     if isinstance(query, exp.Subquery):
         return _parts(query.this)
     return [query] if isinstance(query, exp.Select) else []
-
-
-def _leftmost(query: exp.Expr) -> exp.Select | None:
-    while isinstance(query, exp.Subquery | exp.SetOperation):
-        query = query.this
-    return query if isinstance(query, exp.Select) else None
-
-
-def _from_items(select: exp.Select) -> list[exp.Expr]:
-    start = select.args.get("from_")
-    found = [start.this] if start is not None else []
-    return [*found, *(join.this for join in select.args.get("joins") or ())]
-
-
-def _levels(scope: Scope | None) -> list[Scope]:
-    found = []
-    while scope is not None:
-        found.append(scope)
-        scope = scope.outer
-    return found
 
 
 def _is_weighed(release: Release | None) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.aggregates import aggregates_in, conjuncts
-from duckdb_priv.ordinary.grouping import SETS, bare, group_keys
+from duckdb_priv.ordinary.aggregates import conditions_of, has_aggregates
+from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.law import domains_sql
-from duckdb_priv.ordinary.names import named
+from duckdb_priv.ordinary.names import named, nodes
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, kind, own_nodes
 
@@ -22,26 +22,26 @@ OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
 def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int]) -> bool:
     """Whether a SELECT over one release returns distinct values of attributes, without any count."""
     distinct, group = select.args.get("distinct"), select.args.get("group")
-    if any(select.args.get(name) for name in OF_RECORDS) or (distinct and distinct.args.get("on")):
-        return False
-    if not (distinct or group) or (
-        group and any(isinstance(bare(each), SETS) for each in group.expressions)
-    ):
-        return False
-    if _asks_whether(select):
+    of_records = any(select.args.get(name) for name in OF_RECORDS) or has_sets(select)
+    if of_records or not (distinct or group) or (distinct and distinct.args.get("on")):
         return False
     keys = [each.unalias() for each in select.expressions]
-    keys += group_keys(select.copy(), ()) if group else []
     order = select.args.get("order")
     ordered = [each.this for each in order.expressions] if order else []
-    if any(_counts(each) for each in (*keys, *ordered)):
+    if _asks_whether(select) or any(map(_counts, (*keys, *ordered))):
         return False
-    kinds = [kind(each, source, outer) for each in keys]
+    keys += group_keys(select.copy(), ()) if group else []
+
+    def kinds(parts: list[exp.Expr]) -> set[Kind]:
+        return {kind(each, source, outer) for each in parts}
+
+    of_attributes = Kind.SENSITIVE in kinds(keys) <= {Kind.SENSITIVE, Kind.CONSTANT}
+    by_public = any(Kind.PUBLIC in each for each in kinds(ordered))
     return (
-        Kind.SENSITIVE in kinds
-        and all(each in (Kind.SENSITIVE, Kind.CONSTANT) for each in kinds)
-        and not any(Kind.PUBLIC in kind(each, source, outer) for each in ordered)
-        and all(kind(each, source, outer) in PURE for each in _conditions(select))
+        of_attributes
+        and not by_public
+        and kinds(conditions_of(select)) <= {*PURE}
+        and not any(map(_counts, keys))
     )
 
 
@@ -55,7 +55,7 @@ def _asks_whether(select: exp.Select) -> bool:
 
 def _counts(node: exp.Expr) -> bool:
     """Whether an expression aggregates or needs several values."""
-    return any(True for _ in (*aggregates_in(node), *own_nodes(node, exp.Window, exp.Query)))
+    return has_aggregates(node) or next(own_nodes(node, exp.Window, exp.Query), None) is not None
 
 
 def list_values(
@@ -63,19 +63,14 @@ def list_values(
 ) -> None:
     """Rewrite a SELECT to read the domains of its attributes instead of records, in place."""
     assert source.release is not None
-    kept = [each for each in _conditions(select) if kind(each, source, outer) is not Kind.PUBLIC]
+    kept = [each for each in conditions_of(select) if kind(each, source, outer) is not Kind.PUBLIC]
     select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
     named_here = {
         attribute.name: attribute
-        for each in select.find_all(exp.Column)
+        for each in nodes(select, exp.Column)
         if (attribute := source.attribute(each)) is not None
     }
     domains = domains_sql(connection, source.release, list(named_here.values()))
     query: exp.Expr = exp.maybe_parse(domains, dialect="duckdb")
     alias = exp.TableAlias(this=named(source.alias).copy())
     select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))
-
-
-def _conditions(select: exp.Select) -> list[exp.Expr]:
-    where = select.args.get("where")
-    return conjuncts(where.this) if where is not None else []

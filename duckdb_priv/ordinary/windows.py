@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import column, text
+from duckdb_priv.ordinary.names import column, nodes, text
 from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, formula
 from duckdb_priv.ordinary.records import Records, StepColumns
 
@@ -66,8 +66,8 @@ class Windows:
         """
         value = value.copy()
         holder = exp.Paren(this=value)
-        for node in list(holder.find_all(exp.Window)):
-            estimated = {each.name for each in node.find_all(exp.Column)} & set(self._uncertain)
+        for node in list(nodes(holder, exp.Window)):
+            estimated = {each.name for each in nodes(node, exp.Column)} & set(self._uncertain)
             if estimated and not isinstance(node.this, RANKS):
                 node.replace(self._column(node))
         found: exp.Expr = holder.this
@@ -206,7 +206,7 @@ def refused(what: str) -> QueryRefused:
 def write_out_names(select: exp.Select) -> None:
     """Replace named windows by their definitions in the WINDOW clause, in place."""
     named = {each.name.lower(): each for each in select.args.get("windows") or ()}
-    for node in list(select.find_all(exp.Window)):
+    for node in list(nodes(select, exp.Window)):
         alias = node.args.get("alias")
         known = named.get(alias.name.lower()) if alias else None
         if known is None or node.find_ancestor(exp.Query) is not select:

@@ -92,7 +92,7 @@ ALONE = {
     "evaluation": 3,
     "mechanism": 2,
     "methods": 2,
-    "ordinary": 13,
+    "ordinary": 8,
     "publisher": 6,
     "shell": 6,
     "spark": 8,

@@ -117,6 +117,7 @@ select count(*) as "a0", count("disease") as "a1", sum("dose") as "a2", avg("dos
 select "_"."disease", "_"."a0" from (select "disease", count(*) as "a0" from "main"."visits" group by "disease") "_" where "_"."a0" >= 10 order by "_"."a0" desc;
 select percentile_cont(0.5) within group (order by "cost") as "median" from "main"."visits" where "disease" = 'cancer';
 select sum("n") as "a0" from (select "ward", "disease", count(*) as "n" from "main"."visits" where "age" > 30 group by "ward", "disease") "t" where "disease" = 'flu';
+-- says: the one with the most noise
 select avg("n") as "a0", max("n") as "a1" from (select "ward", count(*) as "n" from "main"."visits" where "disease" = 'flu' group by "ward") "t";
 select "disease", "dose", count(*) as "n", sum("cost") as "c" from "main"."visits" group by grouping sets (("disease", "dose"), ("disease"), ());
 select "disease", sum("cost") as "c" from "main"."visits" group by rollup ("disease") order by "disease" nulls last;

@@ -262,7 +262,7 @@ class Generator:
             f"SELECT sum(n) AS e0 FROM ({inner}) AS t",
             f"SELECT a, b, n, n / sum(n) OVER (PARTITION BY a) AS e0 FROM ({inner}) AS t",
             f"SELECT a, b, n, s FROM ({inner}) AS t WHERE n > 20.5",
-            f"SELECT a, max(n) AS e0, avg(n) AS e1, count(*) AS e2 FROM ({inner}) AS t GROUP BY a",
+            f"SELECT a, sum(n) AS e0, avg(n) AS e1, count(*) AS e2 FROM ({inner}) AS t GROUP BY a",
             f"SELECT a, sum(CASE WHEN b = 'flu' THEN n ELSE 0 END) / sum(n) AS e0 FROM ({inner}) AS t GROUP BY a",
             f"SELECT a, b, e FROM (SELECT a, b, s / n AS e FROM ({inner}) AS t) AS u WHERE b IS NOT NULL",
         )  # fmt: skip

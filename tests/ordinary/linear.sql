@@ -81,11 +81,11 @@ SELECT ward, min(age) AS a, max(day) AS b, count(DISTINCT age) AS c, sum(w) FILT
 
 -- title: subtotals
 SELECT ward, disease, grouping(ward, disease) AS g, count(*) AS n FROM visits GROUP BY ROLLUP (ward, disease) ORDER BY ALL;
-SELECT ward, disease, grouping(ward, disease) AS g, sum(w) AS n FROM weighted GROUP BY ROLLUP (ward, disease) ORDER BY ALL;
+SELECT ward, disease, grouping(ward, disease) AS g, CASE WHEN grouping(disease) = 1 THEN sum(records) FILTER (shown) ELSE sum(w) END AS n FROM weighted GROUP BY ROLLUP (ward, disease) ORDER BY ALL;
 
 -- title: grouping sets and cubes
 SELECT ward, age, disease, count(*) AS n FROM visits GROUP BY GROUPING SETS ((ward, disease), (age), ()), CUBE (disease) ORDER BY ALL;
-SELECT ward, age, disease, sum(w) AS n FROM weighted GROUP BY GROUPING SETS ((ward, disease), (age), ()), CUBE (disease) ORDER BY ALL;
+SELECT ward, age, disease, CASE WHEN grouping(disease) = 1 THEN sum(records) FILTER (shown) ELSE sum(w) END AS n FROM weighted GROUP BY GROUPING SETS ((ward, disease), (age), ()), CUBE (disease) ORDER BY ALL;
 
 -- title: windows, arithmetic and limits above the aggregates
 SELECT disease, n, n / sum(n) OVER () AS share, row_number() OVER (ORDER BY round(n, 6) DESC, disease) AS place FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) ORDER BY place LIMIT 3;

@@ -347,3 +347,15 @@ SELECT stddev(c.m) FROM (SELECT ward, disease, count(*) FROM visits GROUP BY war
 -- title: how estimates go together
 SELECT corr(a, b) FROM (SELECT age, count_if(disease = 'flu') AS a, count_if(disease = 'cancer') AS b FROM visits GROUP BY age);
 -- says: would square the noise
+
+-- title: the largest of several estimates
+SELECT max(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t;
+-- says: the one with the most noise
+
+-- title: the smallest of several estimates, of each group
+WITH counted AS (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) SELECT ward, min(n) AS m FROM counted GROUP BY ward;
+-- says: the one with the most noise
+
+-- title: the largest of several estimates, in a row of its own
+WITH counted AS (SELECT disease, count(*) AS n FROM visits GROUP BY ALL) SELECT (SELECT max(n) FROM counted) AS m;
+-- says: the one with the most noise

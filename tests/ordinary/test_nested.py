@@ -90,7 +90,6 @@ def test_a_nested_query_has_the_interval_of_a_plain_one(which: str, form: str, r
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT max(n) AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t",
         "SELECT count(*) AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t WHERE n > 10",
         "SELECT DISTINCT n > 10 AS m FROM (SELECT disease, count(*) AS n FROM visits GROUP BY 1) AS t",
         "SELECT count(*) / (SELECT sum(cost) FROM visits WHERE disease = 'flu' AND age > 30 HAVING sum(cost) > 0) AS m"
@@ -147,3 +146,51 @@ def test_two_releases_in_one_statement_are_counted_each_on_its_own(path) -> None
                     zip((name for name, *_ in answer.description), answer.fetchone(), strict=True)
                 )
                 assert [row["one"], row["other"]] == pytest.approx(alone)
+
+
+def test_the_largest_of_exact_counts_is_known(release) -> None:
+    exact = "SELECT ward, count(*) AS n FROM visits GROUP BY ward"
+    beside = exact.replace(" FROM", ", count_if(disease = 'flu') AS flu FROM")
+    connection = release("two_by_two")
+    for question in ("SELECT max(n) FROM ({}) AS t", "SELECT min(n) FROM ({}) AS t"):
+        answer = duckdb_priv.reconstruct(connection, question.format(beside)).fetchall()
+        assert answer == connection.execute(question.format(exact)).fetchall()
+
+
+SUBTOTALS = (
+    "SELECT ward, disease, count(*) AS n, avg(cost) AS c FROM visits GROUP BY {} ORDER BY ALL"
+)
+
+
+@pytest.mark.parametrize(
+    "groups", ["ROLLUP (ward, disease)", "GROUPING SETS ((disease), (ward), ())"]
+)
+def test_subtotals_by_public_columns_are_exact(groups: str, release) -> None:
+    connection = release("two_by_two")
+    public = "SELECT ward, count(*), avg(cost) FROM visits GROUP BY ROLLUP (ward) ORDER BY ALL"
+    right = connection.execute(public).fetchall()
+    plain = duckdb_priv.reconstruct(connection, SUBTOTALS.format(groups)).fetchall()
+    ends = duckdb_priv.reconstruct(connection, SUBTOTALS.format(groups), True).fetchall()
+    kept = [(*row[:3], row[6]) for row in ends]
+    assert len(kept) == len(plain)
+    for row in right:
+        known = [row[0], None, *map(pytest.approx, row[1:])]
+        assert list(known) in [list(each) for each in plain]
+        (found,) = (each for each in ends if [*each[:3], each[6]] == known)
+        assert found[3:6] == (0, row[1], row[1])
+
+
+def test_a_constant_in_a_quotient_counts(release) -> None:
+    counts = "count_if(disease = 'flu') AS a, count_if(disease = 'none') AS b"
+    for shifted, plain in (("(a + b) / b", "1 + a / b"), ("(a + 1000) / b", "a / b + 1000 / b")):
+        rows = [
+            duckdb_priv.reconstruct(
+                release("two_weights"),
+                f"SELECT {each} AS s FROM (SELECT {counts} FROM visits) AS t",
+                True,
+            ).fetchone()
+            for each in (shifted, plain)
+        ]
+        assert rows[0][0] == pytest.approx(rows[1][0])
+        assert rows[0][2] < rows[0][0] < rows[0][3]
+        assert rows[0][1] == pytest.approx(rows[1][1], rel=1e-6)

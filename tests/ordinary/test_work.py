@@ -6,13 +6,13 @@ import pytest
 
 import duckdb_priv
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary import work
+from duckdb_priv.ordinary import frame
 
 BY_DAY = "SELECT day, count(*) AS n FROM visits WHERE disease = 'flu'{} GROUP BY day"
 
 
 def test_more_classes_than_the_cap_are_refused(release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "CAP", 5000)
+    monkeypatch.setattr(frame, "CAP", 5000)
     with pytest.raises(QueryRefused, match=r"times 5 values are .* more than 5,000") as refused:
         duckdb_priv.rewrite_sql(release("two_weights"), BY_DAY.format(""))
     assert "coarser" in str(refused.value)
@@ -22,7 +22,7 @@ def test_more_classes_than_the_cap_are_refused(release, monkeypatch: pytest.Monk
 
 
 def test_attributes_multiply(release, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "CAP", 300)
+    monkeypatch.setattr(frame, "CAP", 300)
     query = "SELECT count(*) AS n FROM visits WHERE disease = 'flu'{}"
     assert duckdb_priv.reconstruct(release("two_attributes"), query.format("")).fetchall()
     with pytest.raises(
@@ -38,8 +38,8 @@ def test_what_cannot_be_counted_alone_counts_as_its_rows(
         "SELECT (SELECT count(*) FROM visits v WHERE v.ward = w.ward AND v.disease = 'flu') AS n"
         " FROM memory.main.wards AS w"
     )
-    monkeypatch.setattr(work, "CAP", 15_000)
+    monkeypatch.setattr(frame, "CAP", 15_000)
     assert duckdb_priv.reconstruct(release("two_weights"), query).fetchall()
-    monkeypatch.setattr(work, "CAP", 14_999)
+    monkeypatch.setattr(frame, "CAP", 14_999)
     with pytest.raises(QueryRefused, match="3,000 combinations"):
         duckdb_priv.rewrite_sql(release("two_weights"), query)
