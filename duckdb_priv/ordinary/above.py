@@ -160,10 +160,8 @@ class Above:
             cell=self.cells.sum(public, before),
             public=tuple(public),
             before=tuple(before),
-            factors=tuple(
-                f"CAST({text(self.cells.kept(each.copy()))} AS DOUBLE)" for each in factors
-            ),
-            conditions=tuple(text(self.cells.kept(each.copy())) for each in conditions),
+            factors=tuple(f"CAST({self.cells.written(each)} AS DOUBLE)" for each in factors),
+            conditions=tuple(self.cells.written(each) for each in conditions),
             exact=self.exact and public_parts,
             exact_in_sets=self.public and public_parts,
             counts=of.is_count,
@@ -186,10 +184,10 @@ class Above:
         before, conditions = self._split(of.conditions)
         if of.distinct or not public:
             before, conditions = [], list(of.conditions)
-            argument = text(self.cells.kept(of.argument.copy()))
+            argument = self.cells.written(of.argument)
         else:
             argument = self._cell(self.cells.aggregate(of.name, of.argument, before))
-        when = [text(self.cells.kept(each.copy())) for each in conditions]
+        when = [self.cells.written(each) for each in conditions]
         return self._column((of.name, argument, filtered(when), of.distinct), of.name)
 
     def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:

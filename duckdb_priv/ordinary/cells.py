@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import LINE, column, fresh, text
+from duckdb_priv.ordinary.names import DUCKDB, LINE, column, fresh, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind, kind
 
@@ -75,6 +75,10 @@ class Cells:
             return expression
         self.keep_within(expression)
         return expression
+
+    def written(self, expression: exp.Expr) -> str:
+        """Write an expression over cells, as `kept` returns it."""
+        return str(self.kept(expression.copy()).sql(DUCKDB, copy=False))
 
     def keep_within(self, node: exp.Expr) -> None:
         """Rewrite all expressions in a part of a query over cells, in place."""

@@ -215,8 +215,8 @@ class Estimation:
         through = [of_joins, *(each | of_joins for each in kinds.values() if Kind.OTHER in each)]
         pure_keys = [each for each in kinds.values() if Kind.OTHER not in each]
         uneven = any(each & ~Kind.OTHER not in PURE for each in (*through, *pure_keys))
-        keys = {name: text(self.cells.kept(key.copy())) for key, name in found.keys.items()}
-        where = [text(self.cells.kept(each.copy())) for each in conditions]
+        keys = {name: self.cells.written(key) for key, name in found.keys.items()}
+        where = list(map(self.cells.written, conditions))
         mixed = [sql for sql, each in zip(where, of_conditions, strict=True) if each not in PURE]
         tables = self._tables(joins)
         group = self.select.args.get("group")

@@ -116,11 +116,10 @@ class Noise:
         """Return the column with the weighted contribution of a record."""
         return self.column(f"sum({text(self.cells.weight)} * {v})", "h")
 
-    def of_both(self, one: Measure, two: Measure, v: str, w: str) -> str:
+    def of_both(self, one: Measure, two: Measure, v: str, w: str, power: int = 2) -> str:
         """Write the largest term that sampling within groups can add to a covariance of sums of scaled records."""
-        count = (
-            f"CASE WHEN {self.cells.given_scale} > 1 THEN {self.cells.given_scale} ** 2 ELSE 0 END"
-        )
+        scale = self.cells.given_scale
+        count = f"CASE WHEN {scale} > 1 THEN {scale} ** {power} ELSE 0 END"
         width, other = (
             self.column(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
             for each in (v, w)
@@ -132,19 +131,11 @@ class Noise:
 
     def of_sampling(self, of: Measure, v: str, q: str) -> str:
         """Write the largest term that copying, and sampling within groups of equal public values, can add."""
-        width = self.column(f"greatest(max({v}), 0) - least(min({v}), 0)", "width")
-        size = literal(float(self.cells.release.constants.get("together", 1)))
-        scale = self.cells.given_scale
-
-        def squared(count: str) -> str:
-            return self._squared(of, of, f"CASE WHEN {scale} > 1 THEN {count} ELSE 0 END")
-
         if self.form == "scaled":
-            return f" + sum({squared(f'{scale} ** 2')} * {width} ** 2) / (4 * {size})"
-        return (
-            f" + greatest(sum({squared(f'1 / {scale}')} * {q}), 0) / 4"
-            f" + sum({squared(scale)} * {width} ** 2) / (4 * {size})"
-        )
+            return f" + {self.of_both(of, of, v, v)}"
+        scale = self.cells.given_scale
+        copied = self._squared(of, of, f"CASE WHEN {scale} > 1 THEN 1 / {scale} ELSE 0 END")
+        return f" + greatest(sum({copied} * {q}), 0) / 4 + {self.of_both(of, of, v, v, 1)}"
 
 
 @cache
