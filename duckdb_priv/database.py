@@ -24,7 +24,7 @@ from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owne
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
-from duckdb_priv.estimator import macros
+from duckdb_priv.estimator import facts, macros
 from duckdb_priv.procedures import find_procedure
 from duckdb_priv.publisher.surface import publisher_macros
 from duckdb_priv.release import catalog
@@ -222,7 +222,7 @@ def mark() -> str:
     for text in (
         *publisher_macros().values(),
         *templates.everything("analyst"),
-        str(macros.LAYOUT),
+        str(facts.LAYOUT),
     ):
         digest.update(text.encode())
     return f"{catalog.MACROS}{__version__} {digest.hexdigest()[:16]}"

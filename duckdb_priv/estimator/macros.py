@@ -2,7 +2,7 @@
 
 DuckDB binds a macro when it is called, on the caller's search path. So in a release file, macros read no table and call
 no other macro. They stay correct if the file is attached but not in use, or if several files are attached. A
-publisher's database is in use when someone works in it, so there they call the macros of ``chosen``. DuckDB folds the
+publisher's database is in use when someone works in it, so there they call the macros of ``facts``. DuckDB folds the
 look-ups when it plans the query: a domain of 1,400 values costs 2 ms.
 
 An aggregate raises its errors inside a list. DuckDB treats error() as a side effect, and does not accept the alias of
@@ -17,13 +17,12 @@ among several forms by release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 
 import duckdb
 
-from duckdb_priv.estimator import blocks, chosen, comparisons, distribution, joint
-from duckdb_priv.estimator.chosen import Chosen, NamedAttribute
+from duckdb_priv.estimator import comparisons, distribution, facts, joint
+from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.lets import Chain
 from duckdb_priv.estimator.set_formulas import GIVEN, listed, mistake
@@ -32,7 +31,6 @@ from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merge
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import (
     EXTREMES,
-    MANY_VALUES,
     MATRICES,
     NUMBERS,
     SCALE,
@@ -48,8 +46,6 @@ from duckdb_priv.sqltext.templates import body, fill, read, template
 FRAGMENTS = "analyst/fragments"
 INTERVAL = (("i", TEST), ("u", ENDS))
 """The steps from the moments of a count to its interval."""
-LAYOUT = (chosen.FIELDS, chosen.QUERIES, tuple(chosen.STATED), blocks.PLACES)
-"""The layout of an attribute's own macros."""
 
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
@@ -60,87 +56,85 @@ def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[Sensitive
 def add(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> None:
-    """Create the macros of a new release in the publisher's database, and update the choosing macros.
+    """Create the macros of a new release in the publisher's database, and update those that find facts.
 
     The functions are written again only if the release has a new shape.
     """
-    short, shapes = _kept(connection)
-    short |= _own(connection, attributes)
-    known = _known(connection, short)
+    kept, shapes = Facts.kept(connection)
+    known = facts.known_attributes(connection)
     others = any(each.release != release for each in known)
-    _choose(connection, known, shapes, merged(shapes if others else {}, shapes_of(attributes)))
+    _write(connection, kept, attributes, known)
+    _find(connection, kept, known, shapes, merged(shapes if others else {}, shapes_of(attributes)))
 
 
 def drop_own(connection: duckdb.DuckDBPyConnection, release: str) -> None:
     """Drop the macros of a release before its catalog rows are deleted."""
-    short, _ = _kept(connection)
-    for each in _known(connection, short):
-        if each.release == release:
-            _drop(connection, chosen.own_names(each))
+    kept, _ = Facts.kept(connection)
+    known = facts.known_attributes(connection)
+    own, others = (
+        kept.own_names([each for each in known if (each.release == release) == is_own])
+        for is_own in (True, False)
+    )
+    for name in sorted(own - others):
+        connection.execute(f"DROP MACRO IF EXISTS priv.{identifier(name)}")
 
 
 def remove(connection: duckdb.DuckDBPyConnection) -> None:
-    """Update the choosing macros and the functions after a release was dropped."""
-    short, shapes = _kept(connection)
-    known = _known(connection, short)
+    """Update the macros that find facts, and the functions, after a release was dropped."""
+    kept, shapes = Facts.kept(connection)
+    known = facts.known_attributes(connection)
     left = {of.form for of in known}
     needed = {form: shape for form, shape in shapes.items() if form in left}
-    _choose(connection, known, shapes, needed)
+    _find(connection, kept, known, shapes, needed)
 
 
 def create_all(connection: duckdb.DuckDBPyConnection) -> None:
     """Create all macros of a publisher's database."""
     attributes = catalog.sensitive_attributes(connection)
-    short = _own(connection, attributes)
-    _choose(connection, _known(connection, short), {}, shapes_of(attributes))
+    made, known = Facts.none(), facts.known_attributes(connection)
+    _write(connection, made, attributes, known)
+    _find(connection, made, known, {}, shapes_of(attributes))
 
 
 def needed(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Return the names of the macros that a publisher's database needs besides the functions."""
     try:
-        short, _ = _kept(connection)
+        kept, _ = Facts.kept(connection)
     except duckdb.CatalogException:
-        return chosen.choice_names()
-    own = {name for each in _known(connection, short) for name in chosen.own_names(each)}
-    return own | chosen.choice_names()
+        return facts.shared_names()
+    return facts.shared_names() | kept.own_names(facts.known_attributes(connection))
 
 
-def _own(
-    connection: duckdb.DuckDBPyConnection, attributes: Iterable[SensitiveAttribute]
-) -> dict[tuple[str, str], dict[str, str]]:
-    """Create the attributes' own macros, and return their short texts."""
-    short = {}
-    for attribute in attributes:
-        own, short[attribute.release, attribute.name] = chosen.own_statements(attribute)
-        _run(connection, own)
-    return short
-
-
-def _choose(
+def _write(
     connection: duckdb.DuckDBPyConnection,
+    kept: Facts,
+    attributes: Iterable[SensitiveAttribute],
+    known: Iterable[NamedAttribute],
+) -> None:
+    """Create the attributes' own macros, and add their short facts."""
+    named = {(of.release, of.name): of for of in known}
+    for attribute in attributes:
+        _run(connection, kept.add(connection, attribute, named[attribute.release, attribute.name]))
+
+
+def _find(
+    connection: duckdb.DuckDBPyConnection,
+    kept: Facts,
     known: Sequence[NamedAttribute],
     written: Mapping[str, Shape],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Create the choosing macros, and the functions unless they exist for these shapes already."""
-    shapes = chosen.USUAL if merged(chosen.USUAL, shapes) == chosen.USUAL else shapes
-    _run(connection, [*chosen.choice_statements(known), chosen.kept_statement(known, shapes)])
+    """Create the macros that find facts, and the functions unless they exist for these shapes already."""
+    shapes = facts.USUAL if merged(facts.USUAL, shapes) == facts.USUAL else shapes
+    _run(connection, kept.statements(known, shapes))
     if shapes != written:
-        _run(connection, [*chosen.reading_statements(), *_functions(tuple(shapes.values()))])
+        _run(connection, [facts.quantile_statement(), *_functions(tuple(shapes.values()))])
 
 
 @cache
 def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
     """Return the functions of a publisher's database. They are cached: several databases may have the same shapes."""
-    of_shapes = {shape.form: shape for shape in shapes}
-    return tuple(statements(Chosen(of_shapes)))
-
-
-def _kept(
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[dict[tuple[str, str], dict[str, str]], dict[str, Shape]]:
-    ((text,),) = connection.execute(f"SELECT priv.{chosen.KNOWN}()").fetchall()
-    return chosen.kept(text)
+    return tuple(statements(Stored({shape.form: shape for shape in shapes})))
 
 
 def statements(lookup: Lookup) -> list[str]:
@@ -156,28 +150,6 @@ def statements(lookup: Lookup) -> list[str]:
 def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
     for text in texts:
         connection.execute(text)
-
-
-def _drop(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    for name in sorted(names):
-        connection.execute(f"DROP MACRO IF EXISTS priv.{identifier(name)}")
-
-
-def _known(
-    connection: duckdb.DuckDBPyConnection, short: Mapping[tuple[str, str], Mapping[str, str]]
-) -> list[NamedAttribute]:
-    rows = connection.execute(
-        "SELECT release, attribute, form, (type = 'ENUM' AND blocks IS NULL)"
-        f" OR coalesce(blocks.number, domain_size) <= {MANY_VALUES}, column_name,"
-        " lower(release), lower(attribute), lower(column_name) = lower(release)"
-        " FROM priv.attribute ORDER BY release, attribute"
-    ).fetchall()
-    namesakes = {release for release, *_, namesake in rows if namesake}
-    return [
-        replace(NamedAttribute(*row), namesake=row[0] in namesakes, short=short.get(row[:2], {}))
-        for row in rows
-        if row[2] is not None
-    ]
 
 
 def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:

@@ -230,7 +230,7 @@ def test_installing_mends_the_macros_of_a_release(inventory):
         con.execute(PUBLISH.format("plain"))
         before = inventory(con)
         con.execute('DROP MACRO priv."_queries plain.disease"')
-        for macro in ("_texts", "_known"):
+        for macro in ("_texts", "_shapes"):
             con.execute(f"DROP MACRO priv.{macro}")
             duckdb_priv.install(con.cursor())
             assert inventory(con) == before
