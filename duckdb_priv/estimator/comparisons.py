@@ -12,6 +12,7 @@ from itertools import combinations
 from duckdb_priv.estimator.coefficients import Coefficient, Part
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.estimator.lets import Chain, struct
+from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
     combination,
     interval,
@@ -19,7 +20,6 @@ from duckdb_priv.estimator.set_formulas import (
     quotient,
 )
 from duckdb_priv.estimator.sets import Sets
-from duckdb_priv.estimator.written import Lookup, by_text
 from duckdb_priv.sqltext.quoting import literal
 
 FRAGMENTS = "analyst/fragments"

@@ -22,10 +22,9 @@ import duckdb
 
 from duckdb_priv.estimator.blocks import PLACES, block_facts
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, form_of
+from duckdb_priv.estimator.lookup import Lookup, Shape
 from duckdb_priv.estimator.written import (
     RELEASE_FIELDS,
-    Lookup,
-    Shape,
     listing,
     query_texts,
     release_fields,

@@ -25,9 +25,10 @@ from duckdb_priv.estimator import comparisons, distribution, facts, joint
 from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.lets import Chain
+from duckdb_priv.estimator.lookup import Lookup, Shape, by_text, merged
 from duckdb_priv.estimator.set_formulas import GIVEN, listed, mistake
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
-from duckdb_priv.estimator.written import Lookup, Shape, Written, by_text, merged, shapes_of
+from duckdb_priv.estimator.written import Written, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import (
     EXTREMES,

@@ -15,6 +15,7 @@ from functools import cached_property
 from duckdb_priv.estimator.coefficients import SCALES, Coefficient, Part
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, last_shown
 from duckdb_priv.estimator.lets import Chain, StructFields, let, struct
+from duckdb_priv.estimator.lookup import Lookup, decoded_rows
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
     chosen,
@@ -26,7 +27,6 @@ from duckdb_priv.estimator.set_formulas import (
     plausible,
     shared,
 )
-from duckdb_priv.estimator.written import Lookup, decoded_rows
 from duckdb_priv.release.model import MATRICES, NUMBERS
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import exact

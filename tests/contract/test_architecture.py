@@ -88,7 +88,7 @@ def test_sql_written_by_a_module_is_noticed(tmp_path: Path) -> None:
 ALONE = {
     "card": 3,
     "engine": 1,
-    "estimator": 6,
+    "estimator": 3,
     "evaluation": 3,
     "mechanism": 2,
     "methods": 2,
