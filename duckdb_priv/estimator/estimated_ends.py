@@ -23,7 +23,7 @@ from duckdb_priv.estimator.set_formulas import (
     quotient,
     quotient_steps,
 )
-from duckdb_priv.estimator.sets import Sets
+from duckdb_priv.estimator.set_laws import SetLaws
 from duckdb_priv.estimator.written import Written
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -96,7 +96,7 @@ class Ends:
         cases, step = [], 1
         for number, each in enumerate(self._attributes, start=1):
             places = f"[v // {step} + 1 FOR v IN _set]"
-            law = Sets(each.form, Written([each])).law_at(places, "_noisy")
+            law = SetLaws(each.form, Written([each])).law_at(places, "_noisy")
             cases.append(f"WHEN {number} THEN {law}")
             step *= each.size
         if self._product:

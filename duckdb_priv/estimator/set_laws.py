@@ -1,0 +1,252 @@
+"""Write the weights of rows for sets of values, and the law of a set, in each form.
+
+The law of a set is what an interval of a count needs besides the variance: how the variance grows with the count, half
+the step between estimates, and the skewness of the noise. Derivation: ``mechanism/comparison.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from duckdb_priv.estimator.forms import CONSTANTS, FORMS
+from duckdb_priv.estimator.lets import StructFields, let, struct
+from duckdb_priv.estimator.lookup import Lookup, decoded_rows
+from duckdb_priv.estimator.set_formulas import (
+    TERMS,
+    listed,
+    lists_missing,
+    ordinary,
+    shared,
+)
+from duckdb_priv.release.model import MATRICES, NUMBERS
+from duckdb_priv.sqltext.folding import folded
+from duckdb_priv.sqltext.literals import exact
+from duckdb_priv.sqltext.templates import fill, template
+
+NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
+"""Matches a number literal, which is written inline instead of as a field."""
+
+
+class SetLaws(StructFields):
+    """Weights and laws for sets of values, for the attributes of one form."""
+
+    def __init__(self, form: str, of: Lookup) -> None:
+        self.form, self._of = FORMS[form], of
+        self._shape = of.shapes[form]
+        super().__init__()
+
+    @staticmethod
+    def _scaled_law(size: str, values: str, noisy: str) -> str:
+        """Write the law of a set of ``values`` values, for rows with the noise of the scale ``noisy``."""
+        spread = f"({size} - 2 * {values})"
+        some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
+        return struct(
+            slope=f"{some} * {spread}",
+            half_step=f"{some} * (1 + {size} * {noisy}) / 2",
+            upward=f"{some} * (1 + {spread} * {noisy})",
+            downward=f"{some} * (1 - {spread} * {noisy})",
+            shrinkage="0e0",
+            noisy=noisy,
+        )
+
+    def constant(self, name: str) -> str:
+        """Write a constant of the release."""
+        return self.take(f"{self._of.constant(name)}::DOUBLE")
+
+    def _law(self, values: str | None) -> str:
+        """Write the law of a set: what an interval needs besides the variance, if every record counts once."""
+        if self.form.blocks:
+            return self._law_of_blocks(values)
+        if self.form.symmetric:
+            return self._law_of_symmetric(values)
+        places = self.take(self._positions(values))
+        return self.make(self._law_of(places, self._kept_weights(places)))
+
+    def _law_of(self, places: str, weights: str) -> str:
+        """Write the law of the values at some positions, from the weights by shown value."""
+        single = f"list_extract({places}, 1)"
+        known = {name: self._of.number(name, single) for name in TERMS}
+        if self.form.from_histogram:
+            known["shrinkage"] = (
+                f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
+            )
+        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE") | {
+            name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
+            for name, sql in known.items()
+        }
+        chosen = f"list_sum(list_select({weights}, {places}))"
+        inside = f"{chosen} / len({places})"
+        outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
+        return let("k", ordinary("law"), **known, inside=inside, outside=outside)
+
+    def _law_of_symmetric(self, values: str | None) -> str:
+        """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
+        if not self.form.perturbed:
+            own = self._number("own")
+            return struct(
+                slope=f"1 - {own}",
+                half_step="0.5e0",
+                upward=f"1 - 2 * {own}",
+                downward=f"2 * {own} - 1",
+                shrinkage="0e0",
+            )
+        every = f"{self._size(values)} = {self.take(self._of.size())}"
+        some = self.keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
+        lean = self.keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
+        return self.make(
+            struct(
+                slope=f"{some} * ({lean} - 1)",
+                half_step=f"{some} * ({self._step} / 2)",
+                upward=f"{some} * {lean}",
+                downward=f"{some} * (2 - {lean})",
+                shrinkage=f"{some} * (1 - 1 / {self._step})",
+            )
+        )
+
+    def _law_of_blocks(self, values: str | None) -> str:
+        """Write the law if a row's weight depends on how many of the values its block holds."""
+        places, of = self.take(self._positions(values)), self._of.blocks()
+        given = {name: self.take(of[name]) for name in ("blocks", "stride", "held")}
+        weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
+        return self.make(
+            let(
+                "k",
+                ordinary("law_of_blocks"),
+                h=weights,
+                size=f"len({places})",
+                own=own,
+                other=other,
+                **given,
+            )
+        )
+
+    def law_at(self, places: str, noisy: str) -> str:
+        """Write the law of the values at some positions with literals only; ``noisy`` is the scale of the rows.
+
+        If all values have the same two probabilities, the weights for a set follow from its size.
+        """
+        count, size = f"len({places})", self._of.size()
+        if self.form.blocks:
+            of = self._of.blocks()
+            given = {name: of[name] for name in ("blocks", "stride", "held")}
+            given |= {name: self._number(name) for name in ("own", "other")}
+            return let(
+                "k",
+                ordinary("law_of_blocks"),
+                h=self._row(places, inline=True),
+                size=count,
+                **given,
+            )
+        if not self.form.symmetric:
+            law = self._law_of("(w).places", "(w).row")
+            return let("w", law, places=places, row=self._row(places, inline=True))
+        if self.form.varied:
+            return self._scaled_law(size, count, noisy)
+        step, other = self._step, f"{count} * {self._number('other')} * {self._step}"
+        return let(
+            "k",
+            ordinary("law"),
+            **dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"),
+            inside=f"{step} - {other}",
+            outside=f"CASE WHEN {count} < {size} THEN -({other}) END",
+        )
+
+    def _number(self, name: str) -> str:
+        """Write a number that is equal for all values."""
+        number = self._of.number(name, "1")
+        return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
+
+    @cached_property
+    def _gap(self) -> str:
+        """Write the difference of the two probabilities of showing a value: with and without having it."""
+        return folded(f"({self._number('own')} - {self._number('other')})")
+
+    @cached_property
+    def _step(self) -> str:
+        """Write the weight difference between a row that shows one of a set and a row that does not."""
+        if not self.form.perturbed:
+            return "1e0"
+        return folded(f"(1 / {self._gap})")
+
+    def _often(self, *sets: str | None) -> str:
+        """Write the probability that a record with another value shows one of a set, or of the intersection of two."""
+        return f"({self._size(*sets)} * {self._number('other')})"
+
+    def _outside(self, *sets: str | None) -> str:
+        """Write the weight of a row that shows none of a set, or of the intersection of two."""
+        if not self.form.perturbed:
+            return "0e0"
+        return self.keep(f"(-{self._often(*sets)} * {self._step})")
+
+    def _size(self, *sets: str | None) -> str:
+        """Write the size of a set, or of the intersection of two."""
+        lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
+        if not lists:
+            return self.take(self._of.size())
+        present = f"len({shared(*lists) if len(lists) == 2 else f'list_distinct({lists[0]})'})"
+        if not self._shape.has_missing:
+            return self.take(present)
+        missing = " AND ".join(map(lists_missing, lists))
+        return self.take(f"({present} + CASE WHEN {missing} THEN 1 ELSE 0 END)")
+
+    @property
+    def _outcomes(self) -> str:
+        """Write the number of outcomes of a row: the values, or the blocks of values."""
+        return self._of.blocks()["blocks"] if self.form.blocks else self._of.size()
+
+    def _place(self, column: str) -> str:
+        """Write the position of the shown value in the domain, or of the block among all blocks, from 1."""
+        if self.form.blocks:
+            return f"(TRY_CAST({column} AS INTEGER) + 1)"
+        if self._shape.enumerated:
+            return f"coalesce({self._of.place().replace('_column', column)} + 1, {self._of.size()})"
+        texts, size = self._of.texts(), self._of.size()
+        return f"coalesce(list_position({texts}, {exact(column)}), {size})"
+
+    def _positions(self, values: str | None) -> str:
+        """Write the positions of a set of values in the domain, from 1."""
+        size = self._of.size()
+        if values is None:
+            return f"range(1, {size} + 1)"
+        texts = self._of.texts()
+        return f"list_distinct([coalesce(list_position({texts}, {exact('v')}), {size}) FOR v IN {listed(values)}])"
+
+    def _kept_weights(self, positions: str) -> str:
+        """Return the field of t with the weights for a set, by shown value."""
+        return self.keep(self._row(positions))
+
+    def _row(self, positions: str, *, inline: bool = False) -> str:
+        """Write the list of weights for a set, by shown value."""
+        rows = self._filled("selected", positions, "_priv_x", inline=inline)
+        return (
+            "[CASE len(r) WHEN 1 THEN list_extract(r, 1)"
+            " ELSE [coalesce(list_sum([list_extract(each, y) FOR each IN r]), 0)"
+            f" FOR y IN range(1, {self._outcomes} + 1)] END FOR r IN [{rows}]][1]"
+        )
+
+    def _filled(
+        self, section: str, positions: str, first: str = "", *, inline: bool = False
+    ) -> str:
+        """Write a section for the values at some positions; ``number.*`` are of the first value.
+
+        A matrix is written once for each function, unless it must be ``inline``, where DuckDB folds it.
+        """
+        first = first or f"list_extract({positions}, 1)"
+        places = {
+            "position": first,
+            "places": positions,
+            "size": self._of.size(),
+            "texts": self._of.texts(),
+            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
+            **{f"numbers.{name}": self._of.numbers(name) for name in NUMBERS},
+            **{f"number.{name}": self._of.number(name, first) for name in NUMBERS},
+            **self._of.blocks(),
+        }
+        text = self.form.text(section)
+        for name in MATRICES:
+            if template(f"@some.{name}@") in text:
+                rows = self._of.encoded(name)
+                chosen = f"list_select({rows if inline else self.take(rows)}, {positions})"
+                places[f"some.{name}"] = decoded_rows(name, chosen)
+        return fill(self.form.sections[section], {**self.form.sections, **places})
