@@ -23,11 +23,10 @@ import duckdb
 from duckdb_priv.estimator.blocks import PLACES, block_facts
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, form_of
 from duckdb_priv.estimator.lookup import Lookup, Shape
+from duckdb_priv.estimator.release_facts import RELEASE_FIELDS, release_fields
 from duckdb_priv.estimator.written import (
-    RELEASE_FIELDS,
     listing,
     query_texts,
-    release_fields,
     there_is,
     twin_names,
     type_name,

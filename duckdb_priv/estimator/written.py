@@ -14,7 +14,7 @@ from duckdb_priv.estimator import distribution, joint
 from duckdb_priv.estimator.blocks import PLACES, block_places
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.lookup import Lookup, Shape, merged
-from duckdb_priv.estimator.public_only import reaching
+from duckdb_priv.estimator.release_facts import release_fields
 from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, is_among, position, texts
@@ -25,27 +25,6 @@ ENUM_IS_READ = ContextVar("ENUM_IS_READ", default=not duckdb.__version__.startsw
 """Whether other DuckDB versions can read an ENUM in a macro that this version creates. DuckDB 1.5 is the exception."""
 LISTED = 20
 """Maximum number of names in an error message."""
-
-
-RELEASE_FIELDS = ("table", "attributes", "several", "reported")
-"""Facts of a release: its table; its attributes; the hint if there are several; and a pattern of texts that may read
-columns of reported values."""
-
-
-def release_fields(
-    release: str, attributes: Sequence[str], reported: Sequence[str], namesake: bool
-) -> dict[str, str | None]:
-    """Return the facts of a release, by the names in RELEASE_FIELDS."""
-    several = " or ".join(repr(f"{release}.{name}") for name in attributes)
-    return {
-        "table": identifier(release),
-        "attributes": ", ".join(attributes),
-        "several": f'release "{release}" has several sensitive attributes: write {several}'
-        "\nHint: name one of them instead of the release"
-        if len(attributes) > 1
-        else None,
-        "reported": reaching(release, reported, namesake) if reported else None,
-    }
 
 
 def keys(attributes: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from duckdb_priv.estimator.public_only import reaching
+from duckdb_priv.estimator.release_facts import reaching
 
 REACHING = (
     "noisy_disease",

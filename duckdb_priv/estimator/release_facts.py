@@ -1,4 +1,4 @@
-"""Decide whether an SQL text may read columns of reported values, by name or in another way.
+"""Facts of a release for its macros: its names, and a pattern of texts that may read columns of reported values.
 
 ``group_columns`` and ``condition`` accept public columns only. The pattern reads a text as DuckDB does, up to the name
 of such a column. It also refuses everything else that could read one, or hide its name: the release as a whole row, a
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from duckdb_priv.sqltext.quoting import identifier
 
 COMMENT = r"--[^\n\r]*|--[^\n]*|/\*[\s\S]*?\*/"
 PLAIN = rf"""(?:[^'"]|'[^']*'|"[^"]*"|{COMMENT})*?"""
@@ -26,6 +28,27 @@ HIDING = (
     rf"""(?:\bcolumns|"columns"){GAP}\(""",
     "#",
 )
+
+
+RELEASE_FIELDS = ("table", "attributes", "several", "reported")
+"""Facts of a release: its table; its attributes; the hint if there are several; and a pattern of texts that may read
+columns of reported values."""
+
+
+def release_fields(
+    release: str, attributes: Sequence[str], reported: Sequence[str], namesake: bool
+) -> dict[str, str | None]:
+    """Return the facts of a release, by the names in RELEASE_FIELDS."""
+    several = " or ".join(repr(f"{release}.{name}") for name in attributes)
+    return {
+        "table": identifier(release),
+        "attributes": ", ".join(attributes),
+        "several": f'release "{release}" has several sensitive attributes: write {several}'
+        "\nHint: name one of them instead of the release"
+        if len(attributes) > 1
+        else None,
+        "reported": reaching(release, reported, namesake) if reported else None,
+    }
 
 
 def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
