@@ -24,6 +24,7 @@ from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.evaluation.answers import Reader, open_reader, reconstruct
 from duckdb_priv.evaluation.workload import Draw, draw
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.release import catalog
@@ -288,7 +289,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
 
     Raises duckdb.Error if the source is gone or its columns have changed.
     """
-    publication = catalog.last_publication(connection, release)
+    publication = last_of(connection, release)
     table = ".".join(map(identifier, parse_name(publication.source)))
     attributes = catalog.sensitive_attributes(connection, release)
     hierarchies = publication.parameters.get("hierarchies")

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from duckdb_priv.card.card import Card, read_card, read_truth
 from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.release import catalog
 
 ADDRESS = re.compile(r"https?://[!-~]+")
@@ -59,7 +60,7 @@ def publisher_card(connection: duckdb.DuckDBPyConnection, release: str) -> str:
         if is_interrupt(error):
             raise
         # The error's text may quote a true value, so the card does not show it.
-        truth, missing = None, catalog.last_publication(connection, name).source
+        truth, missing = None, last_of(connection, name).source
     return render(read_card(connection, name, truth, missing))
 
 

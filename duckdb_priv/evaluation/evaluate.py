@@ -14,6 +14,7 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.answers import Reader, count, open_reader, open_workload, reconstruct
 from duckdb_priv.evaluation.workload import TABLE as QUERIES
 from duckdb_priv.evaluation.workload import Draw, DrawArguments, draw
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.hierarchy import generalize
 from duckdb_priv.methods.common.memory import Memory
@@ -182,7 +183,7 @@ def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Sou
     ``max_rows`` leaves records out, and new records of a later version may not be published yet.
     """
     release, cursor = reader.release, workspace.cursor
-    last = catalog.last_publication(cursor, release)
+    last = last_of(cursor, release)
     remembered = bool(last.record_id) and bool(Memory(workspace, release))
     sensitive = {each.name for each in reader.attributes}
     needed = {*last.record_id, *last.person, *sensitive}

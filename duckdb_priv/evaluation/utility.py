@@ -18,6 +18,7 @@ from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.evaluation.answers import open_reader
 from duckdb_priv.evaluation.evaluate import entered_records, levels_of
 from duckdb_priv.evaluation.histograms import errors_of_histogram
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
 from duckdb_priv.methods.common.asked import gram_of
@@ -51,7 +52,7 @@ def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
     """Compute the expected share of records whose published value is the true one."""
     (arguments,) = read(given, AttributeName, of="record_utility")
     attribute = _find_attribute(workspace, arguments.release)
-    source = catalog.last_publication(workspace.cursor, attribute.release).source
+    source = last_of(workspace.cursor, attribute.release).source
     counts = _true_counts(workspace, attribute, source)
     return [{"value": str(float(np.diagonal(stored_operator(attribute)) @ counts / counts.sum()))}]
 

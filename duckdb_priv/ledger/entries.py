@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.ledger import marks
 from duckdb_priv.ledger.marks import Marked
-from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison, Definition, History, charge
+from duckdb_priv.ledger.rules import Charge, Comparison, History, charge
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import LedgerEntry, to_json
 
 
 @dataclass(frozen=True)
 class Published:
-    """A publication as the ledger describes it."""
+    """A publication, in columns of the ledger."""
 
     release: str
     population: str
@@ -28,12 +28,81 @@ class Published:
     public: tuple[str, ...]
     """The columns published without noise."""
     records: int
-    person: tuple[str, ...] = ()
-    persons: int | None = None
-    person_rows: int | None = None
-    max_rows: int | None = None
-    mechanism: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    mechanism: str
+    parameters: Mapping[str, Any]
+    """The parameters of the release, including those that only the publisher may see."""
+    person: tuple[str, ...]
+    persons: int | None
+    person_rows: int | None
+    max_rows: int | None
+
+    def differs_from(self, earlier: Published) -> str:
+        """Return how the definition of this noise differs from an earlier one with other random bits."""
+        if not self.record_id:
+            return "no record id was given, so every record is drawn once more"
+        if self.mechanism != earlier.mechanism:
+            return "another mechanism"
+        if self.record_id != earlier.record_id:
+            return "another record id"
+        mine, theirs = self.parameters, earlier.parameters
+        if other := [
+            each for each in sorted({*mine, *theirs}) if mine.get(each) != theirs.get(each)
+        ]:
+            return f"another {' and '.join(other)}"
+        return "another domain, unless the secret is another one; domain := […] keeps it"
+
+
+COLUMNS = [each.name for each in fields(Published)]
+
+
+@dataclass(frozen=True)
+class Last(Published):
+    """The latest publication of a release or of an attribute."""
+
+    publication: int
+    level: int | None
+    entries: Sequence[Mapping[str, Any]]
+    """Its entries: rows of the ledger."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes with noise."""
+        return tuple(each["attribute"] for each in self.entries)
+
+    @property
+    def draws(self) -> dict[str, str]:
+        """The fingerprint of each attribute's draw."""
+        return {each["attribute"]: each["coins"] for each in self.entries}
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the noise was drawn for this publication only."""
+        return any(each["fresh"] for each in self.entries)
+
+
+def last_of(connection: Connection, release: str) -> Last:
+    """Return the latest publication of a release."""
+    return _read(
+        connection,
+        "FROM priv.ledger WHERE lower(release) = lower(?) AND mechanism <> 'public'"
+        " QUALIFY published_at = max(published_at) OVER () ORDER BY number",
+        [release],
+    )[0]
+
+
+def _read(connection: Connection, sql: str, given: Sequence[Any]) -> list[Last]:
+    """Return the publication that some entries describe, in a list; the list is empty without entries."""
+    found = connection.execute(sql, given)
+    names = [name for name, *_ in found.description]
+    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    described = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in (rows[0] if rows else {}).items()
+        if name in {*COLUMNS, "publication", "level"}
+    }
+    if not rows:
+        return []
+    return [Last(**{**described, "parameters": json.loads(rows[0]["parameters"])}, entries=rows)]
 
 
 @dataclass(frozen=True)
@@ -42,112 +111,38 @@ class Charged:
 
     entry: LedgerEntry
     charge: Charge
-    seen: Comparison | None
-    """How its records compare with earlier ones of the same draw; None if there are none, or no record ids."""
-    digest: str | None
     person_adds: int
+    """How many draws it adds for one person."""
+    seen: Comparison | None = None
+    """How its records compare with earlier ones of the same draw; None if there are none, or no record ids."""
+    digest: str | None = None
 
-    @property
-    def changed(self) -> int:
-        """The number of records whose value visibly changed."""
-        return self.seen.corrected if self.seen else 0
 
-
-def history_of(connection: Connection, draw: str) -> tuple[History, int] | None:
-    """Return the charges of a draw since its last full charge, and its number of full charges."""
+def history_of(
+    connection: Connection, draw: str | None, population: str = "", grouped: Collection[str] = ()
+) -> History | None:
+    """Return the charges of a draw, or of some ``grouped`` attributes of a population, since the last full charge."""
     rows = connection.execute(
         "WITH entry AS (SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger"
-        " WHERE coins = ?), last AS (SELECT max(epoch) AS epoch FROM entry)"
-        " SELECT arg_max(release, number), count(*) FILTER (adds AND entry.epoch = last.epoch),"
-        " coalesce(sum(new_records) FILTER (NOT whole AND entry.epoch = last.epoch), 0)::BIGINT, max(records),"
-        " any_value(last.epoch) FROM entry, last HAVING count(*) > 0",
-        [draw],
+        " WHERE coins = $1 OR (grouped AND population = $2 AND list_contains($3::VARCHAR[], lower(attribute)))),"
+        " recent AS (FROM entry QUALIFY epoch = max(epoch) OVER ())"
+        " SELECT arg_max(release, number), arg_max(mechanism, number), count(*) FILTER (adds),"
+        " coalesce(sum(new_records) FILTER (NOT whole), 0)::BIGINT, (SELECT max(records) FROM entry), any_value(epoch),"
+        " sum(person_adds)::BIGINT, (SELECT list((publication, digest, parameters)) FROM entry) FROM recent"
+        " HAVING count(*) > 0",
+        [draw, population, [name.lower() for name in grouped]],
     ).fetchall()
-    if not rows:
-        return None
-    release, charges, came, largest, epoch = rows[0]
-    return History(release, charges, came, largest), int(epoch)
-
-
-def earlier_draw(connection: Connection, population: str, attribute: str) -> Definition | None:
-    """Return the latest noise definition of an attribute in a population; None if it never had noise."""
-    rows = connection.execute(
-        "SELECT mechanism, parameters, record_id FROM priv.ledger WHERE population = ? AND mechanism <> ?"
-        " AND lower(attribute) = lower(?) ORDER BY number DESC LIMIT 1",
-        [population, PUBLIC, attribute],
-    ).fetchall()
-    if not rows:
-        return None
-    mechanism, parameters, record_id = rows[0]
-    return Definition(mechanism, json.loads(parameters), record_id)
-
-
-@dataclass(frozen=True)
-class Last:
-    """The latest publication of a release."""
-
-    publication: int
-    population: str
-    level: int | None
-    draws: Mapping[str, str]
-    """The fingerprint of each attribute's draw."""
-
-
-def last_of(connection: Connection, release: str) -> Last | None:
-    """Return the latest publication of a release; None if there is none."""
-    rows = connection.execute(
-        "SELECT publication, population, level, attribute, coins FROM priv.ledger"
-        " WHERE lower(release) = lower($1) AND mechanism <> $2 AND published_at ="
-        " (SELECT max(published_at) FROM priv.ledger WHERE lower(release) = lower($1))",
-        [release, PUBLIC],
-    ).fetchall()
-    if not rows:
-        return None
-    publication, population, level, *_ = rows[0]
-    return Last(publication, population, level, {row[3]: row[4] for row in rows})
-
-
-def publications_with(connection: Connection, draw: str) -> list[int]:
-    """List the publications that used this draw."""
-    sql = "SELECT DISTINCT publication FROM priv.ledger WHERE coins = ?"
-    return [number for (number,) in connection.execute(sql, [draw]).fetchall()]
-
-
-def grouped_by(
-    connection: Connection, draw: str, digest: str, note: str, columns: Sequence[str]
-) -> list[int]:
-    """List the publications of exactly these ids and values whose groups come from these columns."""
-    rows = connection.execute(
-        "SELECT publication, parameters FROM priv.ledger WHERE coins = ? AND digest = ?",
-        [draw, digest],
-    ).fetchall()
-    return [
-        number for number, parameters in rows if json.loads(parameters).get(note) == list(columns)
-    ]
-
-
-def has_digest(connection: Connection, draw: str, digest: str) -> bool:
-    """Return whether a publication with this draw had exactly these ids and values."""
-    sql = "SELECT 1 FROM priv.ledger WHERE coins = ? AND digest = ? LIMIT 1"
-    return bool(connection.execute(sql, [draw, digest]).fetchall())
+    return History(*rows[0]) if rows else None
 
 
 def compared(
     connection: Connection, entry: LedgerEntry, marked: Marked | None, n: int
-) -> Comparison | None:
-    """Compare the records of a publication with earlier ones of the same draw; None if there are none."""
-    found = history_of(connection, entry.fingerprint)
-    if entry.fresh or marked is None or found is None:
-        return None
-    return marks.compare(
-        connection,
-        entry.fingerprint,
-        marked,
-        n,
-        epoch=found[1],
-        same=has_digest(connection, entry.fingerprint, marked.digests[n]),
-        publications=publications_with(connection, entry.fingerprint),
-    )
+) -> tuple[History | None, Comparison | None]:
+    """Return the charges of an entry's draw, and compare its records with those drawn before."""
+    history = None if entry.fresh else history_of(connection, entry.fingerprint)
+    if history is None or marked is None:
+        return history, None
+    return history, marks.compare(connection, entry.fingerprint, marked, n, history)
 
 
 def charge_entry(
@@ -164,48 +159,33 @@ def charge_entry(
     No marks are stored if ``keeps`` is false: the method then draws nothing for single records.
     """
     draw = entry.fingerprint
-    found = None if entry.fresh else history_of(connection, draw)
-    seen = compared(connection, entry, marked, n)
-    before = earlier_draw(connection, publication.population, entry.attribute)
-    parameters = json.loads(to_json({**publication.parameters, **entry.notes}))
-    mine = Definition(
-        publication.mechanism, parameters, () if entry.fresh else publication.record_id
+    history, seen = compared(connection, entry, marked, n)
+    mine = replace(
+        publication,
+        parameters=json.loads(to_json({**publication.parameters, **entry.notes})),
+        record_id=() if entry.fresh else publication.record_id,
     )
-    others = None if before is None else mine.differs_from(before)
-    decided = charge(found[0] if found else None, seen, others)
-    epoch = (found[1] if found else 0) + decided.whole
+    before = _read(
+        connection,
+        "FROM priv.ledger WHERE population = ? AND mechanism <> 'public' AND lower(attribute) = lower(?)"
+        " ORDER BY number DESC LIMIT 1",
+        [publication.population, entry.attribute],
+    )
+    decided = charge(history, seen, mine.differs_from(before[0]) if before else None)
+    epoch = (history.epoch if history else 0) + decided.whole
     if marked is not None and not entry.fresh and keeps:
         if decided.whole:
             marks.keep(connection, draw, marked, n, epoch=epoch)
         elif seen is not None and (seen.new or seen.corrected):
             marks.keep_fresh(connection, draw, epoch=epoch)
-    return Charged(
-        entry,
-        decided,
-        seen,
-        marked.digests[n] if marked and not entry.fresh else None,
-        _person_adds(connection, publication, draw, decided, epoch),
-    )
-
-
-def _person_adds(
-    connection: Connection, publication: Published, draw: str, decided: Charge, epoch: int
-) -> int:
-    """Return how many more draws to charge to one person, beyond those charged since the last full charge."""
-    rows = publication.person_rows
-    if rows is None:
-        return 0
-    if decided.whole:
-        return rows
-    looks = marks.looks_of_person(connection, draw, epoch=epoch)
-    if looks is None:
-        return rows if decided.adds else 0
-    ((charged,),) = connection.execute(
-        "SELECT coalesce(sum(person_adds), 0)::BIGINT FROM priv.ledger WHERE coins = $1"
-        " AND number >= (SELECT max(number) FROM priv.ledger WHERE coins = $1 AND whole)",
-        [draw],
-    ).fetchall()
-    return max(0, looks - int(charged))
+    digest = marked.digests[n] if marked and not entry.fresh else None
+    # One person is charged for the draws that the last full charge and later ones left out.
+    adds = (publication.person_rows or 0) if decided.adds else 0
+    if publication.person_rows is not None and not decided.whole:
+        looks = marks.looks_of_person(connection, draw, epoch=epoch)
+        if looks is not None and history is not None:
+            adds = max(0, looks - history.person_adds)
+    return Charged(entry, decided, adds, seen, digest)
 
 
 def write(
@@ -215,51 +195,52 @@ def write(
     marked: Marked | None,
     time: Any,
 ) -> None:
-    """Write the entries of a publication, and store its sample."""
-    _refuse_used(connection, [each.entry for each in charged if each.entry.fresh])
-    ((last,),) = connection.execute("SELECT coalesce(max(number), 0) FROM priv.ledger").fetchall()
-    known, held = _number(connection, publication, charged[0].entry.fingerprint, marked)
-    number = known or last + 1
-    rows = [
-        (
-            last + place,
-            number,
-            publication.population,
-            publication.release,
-            publication.source,
-            publication.source_version,
-            [] if each.entry.fresh else list(publication.record_id),
-            [] if each.entry.fresh else list(publication.id_types),
-            each.entry.attribute,
-            each.entry.mechanism or publication.mechanism,
-            to_json({**publication.parameters, **each.entry.notes}),
-            each.entry.epsilon,
-            each.entry.delta,
-            each.entry.fresh,
-            each.entry.grouped,
-            each.entry.fingerprint,
-            each.charge.adds,
-            each.charge.whole,
-            each.charge.reason,
-            time,
-            publication.records,
-            each.seen.new if each.seen else None,
-            each.seen.corrected if each.seen else None,
-            each.digest,
-            marked.level if marked else None,
-            list(publication.public),
-            publication.persons,
-            publication.person_rows,
-            each.person_adds,
-            list(publication.person),
-            publication.max_rows,
+    """Write the entries of a publication, and store its sample.
+
+    Raises PublicationFailed if its fresh noise was used before.
+    """
+    fresh = [each.entry.fingerprint for each in charged if each.entry.fresh]
+    (((last, used),)) = connection.execute(
+        "SELECT coalesce(max(number), 0), count_if(list_contains(?, coins)) FROM priv.ledger",
+        [fresh],
+    ).fetchall()
+    if used:
+        raise PublicationFailed(
+            "this noise was drawn for another publication, and would reveal what it hides",
+            hint="nothing was kept; publish again, with noise of its own",
         )
+    number, held = _number(connection, publication, charged[0].entry.fingerprint, marked)
+    rows = [
+        {
+            **{name: getattr(publication, name) for name in COLUMNS},
+            "number": last + place,
+            "publication": number or last + 1,
+            **({"record_id": [], "id_types": []} if each.entry.fresh else {}),
+            "attribute": each.entry.attribute,
+            "mechanism": each.entry.mechanism or publication.mechanism,
+            "parameters": to_json({**publication.parameters, **each.entry.notes}),
+            "epsilon": each.entry.epsilon,
+            "delta": each.entry.delta,
+            "fresh": each.entry.fresh,
+            "grouped": each.entry.grouped,
+            "coins": each.entry.fingerprint,
+            **vars(each.charge),
+            "published_at": time,
+            "new_records": each.seen.new if each.seen else None,
+            "changed": each.seen.corrected if each.seen else None,
+            "digest": each.digest,
+            "level": marked.level if marked else None,
+            "person_adds": each.person_adds,
+        }
         for place, each in enumerate(charged, start=1)
     ]
     places = ", ".join("?" * len(rows[0]))
-    connection.executemany("INSERT INTO priv.ledger VALUES (" + places + ")", rows)
+    connection.executemany(
+        "INSERT INTO priv.ledger (" + ", ".join(rows[0]) + ") VALUES (" + places + ")",
+        [[*row.values()] for row in rows],
+    )
     if marked is not None and not held:
-        marks.keep_seen(connection, number)
+        marks.keep_seen(connection, number or last + 1)
 
 
 def _number(
@@ -270,95 +251,52 @@ def _number(
     An identical earlier publication passes on its number. Otherwise the release keeps its previous number, unless
     another release shares it.
     """
-    same = connection.execute(
-        "SELECT max(publication) FROM priv.ledger"
-        " WHERE population = ? AND list_contains(?, digest) AND level = ? AND public = ?",
+    ((same, own),) = connection.execute(
+        "SELECT max(publication) FILTER (population = $1 AND list_contains($2, digest) AND level = $3 AND public = $4),"
+        " min(publication) FILTER (lower(release) = lower($5) AND coins = $6 AND NOT shared) FROM"
+        " (SELECT *, bool_or(lower(release) <> lower($5)) OVER (PARTITION BY publication) AS shared FROM priv.ledger)",
         [
             publication.population,
             marked.digests if marked else [],
             marked.level if marked else None,
             publication.public,
+            publication.release,
+            draw,
         ],
-    ).fetchall()[0][0]
+    ).fetchall()
     if same is not None and marks.holds_the_same(connection, same):
         return int(same), True
-    ((number,),) = connection.execute(
-        "SELECT min(publication) FROM priv.ledger AS entry WHERE lower(release) = lower($1) AND coins = $2"
-        " AND NOT EXISTS (FROM priv.ledger AS other WHERE other.publication = entry.publication"
-        " AND lower(other.release) <> lower($1))",
-        [publication.release, draw],
-    ).fetchall()
-    return None if number is None else int(number), False
+    return own, False
 
 
-def _refuse_used(connection: Connection, fresh: Sequence[LedgerEntry]) -> None:
-    """Refuse to publish with a sample or with noise that was used before."""
-    if connection.execute(
-        "SELECT release FROM priv.ledger WHERE list_contains(?, coins)",
-        [[each.fingerprint for each in fresh]],
-    ).fetchall():
-        raise PublicationFailed(
-            "this noise was drawn for another publication, and would reveal what it hides",
-            hint="nothing was kept; publish again, with noise of its own",
-        )
-
-
-@dataclass(frozen=True)
-class Added:
-    """The epsilon that a ledger entry adds, and the reason."""
-
-    attribute: str
-    epsilon: float
-    reason: str
-
-    def __str__(self) -> str:
-        """Return the epsilon added, and the reason.
-
-        >>> str(Added("disease", 0.0, "same draw as visits_public"))
-        'disease: same draw as visits_public: 0'
-        >>> str(Added("disease", 1.0, "72% of the ids are new; if these are other people, name another population"))
-        'disease: 72% of the ids are new: adds 1; if these are other people, name another population'
-        """
-        why, _, advice = self.reason.partition("; ")
-        of = "" if self.attribute == "*" else f"{self.attribute}: "
-        adds = f"adds {_figure(self.epsilon)}" if self.epsilon else "0"
-        return f"{of}{why}: {adds}" + (f"; {advice}" if advice else "")
-
-
-@dataclass(frozen=True)
-class Total:
-    """The total of a population before and after a publication."""
-
-    before: float
-    entries: Sequence[Added]
-    after: float
-
-
-def total(connection: Connection, population: str, release: str) -> Total:
-    """Return from the ledger what the latest publication of a release added."""
+def receipt(connection: Connection, population: str, release: str) -> str:
+    """Write the total spent before the latest publication of a release, what this adds, and why."""
     rows = connection.execute(
         "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), total, attribute, adds,"
         " reason FROM priv.ledger(details := true) WHERE population = ?",
         [release, population],
     ).fetchall()
-    mine = [row for row in rows if row[0]]
-    others = [after for is_mine, after, *_ in rows if not is_mine]
-    return Total(
-        others[-1] if others else 0.0, [Added(*entry) for _, _, *entry in mine], mine[-1][1]
-    )
-
-
-def described(found: Total, population: str) -> str:
-    """Write the total spent before, what the publication adds, and why.
-
-    >>> print(described(Total(1.0, [Added("disease", 1.0, "another retention")], 2.0), "main"))
-    Population 'main' had spent epsilon 1; this adds 1, which makes 2. disease: another retention: adds 1.
-    """
-    adds = sum(each.epsilon for each in found.entries)
-    spent = f"epsilon {_figure(found.before)}" if found.before else "nothing"
-    now = f"{_figure(adds)}, which makes {_figure(found.after)}" if adds else "nothing"
-    why = ". ".join(map(str, found.entries))
+    before = next((total for mine, total, *_ in reversed(rows) if not mine), 0.0)
+    added = [row for row in rows if row[0]]
+    adds = sum(epsilon for *_, epsilon, _ in added)
+    spent = f"epsilon {_figure(before)}" if before else "nothing"
+    now = f"{_figure(adds)}, which makes {_figure(added[-1][1])}" if adds else "nothing"
+    why = ". ".join(_added(*entry) for _, _, *entry in added)
     return f"Population {population!r} had spent {spent}; this adds {now}. {why}."
+
+
+def _added(attribute: str, epsilon: float, reason: str) -> str:
+    """Return the epsilon that an entry adds, and the reason.
+
+    >>> _added("disease", 0.0, "same draw as visits_public")
+    'disease: same draw as visits_public: 0'
+    >>> _added("disease", 1.0, "72% of the ids are new; if these are other people, name another population")
+    'disease: 72% of the ids are new: adds 1; if these are other people, name another population'
+    """
+    why, _, advice = reason.partition("; ")
+    of = "" if attribute == "*" else f"{attribute}: "
+    adds = f"adds {_figure(epsilon)}" if epsilon else "0"
+    return f"{of}{why}: {adds}" + (f"; {advice}" if advice else "")
 
 
 def _figure(epsilon: float) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.ledger.marks import SameColumn, names_of
-from duckdb_priv.ledger.rules import PUBLIC
 from duckdb_priv.release.catalog import Connection
 
 
@@ -34,30 +33,19 @@ def exposed(
     without noise before. Without ``republish``, also raises it for a sensitive column that the release has not
     published with noise before.
     """
-    earlier = connection.execute(
-        "SELECT lower(attribute), arg_max(release, number) FROM priv.ledger"
-        " WHERE population = ? AND mechanism <> ? AND attribute <> '*' GROUP BY ALL",
-        [population, PUBLIC],
-    ).fetchall()
-    noisy = dict(earlier)
-    clear = dict(
-        connection.execute(
-            "SELECT lower(attribute), arg_max(release, number)"
-            " FROM (SELECT unnest(public) AS attribute, release, number FROM priv.ledger WHERE population = ?)"
-            " GROUP BY ALL",
-            [population],
-        ).fetchall()
-    )
-    decided = connection.execute(
-        "SELECT DISTINCT lower(unnest(public)) FROM priv.ledger WHERE population = ? AND lower(release) = lower(?)",
+    noisy: dict[str, str] = {}
+    clear: dict[str, str] = {}
+    own = {(False, name.lower()) for name in named}
+    for attribute, has_noise, latest, here in connection.execute(
+        "SELECT attribute, noisy, arg_max(release, number), bool_or(lower(release) = lower($2)) FROM"
+        " (SELECT lower(attribute) AS attribute, true AS noisy, release, number FROM priv.ledger"
+        " WHERE population = $1 AND mechanism <> 'public' AND attribute <> '*'"
+        " UNION ALL SELECT lower(unnest(public)), false, release, number FROM priv.ledger WHERE population = $1)"
+        " GROUP BY ALL",
         [population, release],
-    ).fetchall()
-    asked = {name for (name,) in decided} | {name.lower() for name in named}
-    with_noise = connection.execute(
-        "SELECT DISTINCT lower(attribute) FROM priv.ledger"
-        " WHERE population = ? AND lower(release) = lower(?) AND mechanism <> ?",
-        [population, release, PUBLIC],
-    ).fetchall()
+    ).fetchall():
+        (noisy if has_noise else clear)[attribute] = latest
+        own |= {(has_noise, attribute)} if here else set()
     found = {}
     for name in public:
         other = next(names_of(name, same, sensitive=True), name.lower())
@@ -65,7 +53,7 @@ def exposed(
             continue
         holds = "" if other == name.lower() else f", which holds what {other!r} holds,"
         what = f"{name!r}{holds} has noise in release {noisy[other]!r}"
-        if name.lower() not in asked:
+        if (False, name.lower()) not in own:
             raise GuaranteeViolated(
                 f"{what}, and would be published as it is",
                 hint=f"write exclude := [{name!r}]; or name it in public := […], which is charged without limit",
@@ -77,7 +65,7 @@ def exposed(
             continue
         holds = "" if other == name.lower() else f" as {other!r}"
         what = f"{name!r} was published as it is{holds} in release {clear[other]!r}"
-        if not republish and (name.lower(),) not in with_noise:
+        if not republish and (True, name.lower()) not in own:
             raise GuaranteeViolated(
                 f"{what}, so noise protects nothing of it there",
                 hint="write population := '…' if these are other people; or republish := true, which protects records"

@@ -7,11 +7,11 @@ queries are in ``sql/publisher/fragments/marks.sql``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from duckdb_priv.ledger.rules import Comparison
-from duckdb_priv.mechanism.sketch import level_of
+from duckdb_priv.ledger.rules import Comparison, History
+from duckdb_priv.mechanism.sketch import at_most, level_of
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -26,6 +26,10 @@ KEPT = 10_000_000
 ENOUGH, AGREEING, LOOKED_AT = 10, 0.5, 2**13
 """Two columns count as the same if they share ENOUGH records and agree beyond chance with a kappa (Cohen) of AGREEING.
 About LOOKED_AT records are compared."""
+FALSE_ALARM = 1e-9
+"""Probability that more records moved than the published bound, if the bound comes from a sample."""
+ROUNDED = 100
+"""The published number of rows that moved is rounded up to a multiple of this."""
 
 
 @dataclass(frozen=True)
@@ -57,43 +61,28 @@ def are_kept(connection: Connection, draw: str) -> bool:
 
 
 def compare(
-    connection: Connection,
-    draw: str,
-    marked: Marked,
-    n: int,
-    *,
-    epoch: int,
-    same: bool,
-    publications: Sequence[int],
+    connection: Connection, draw: str, marked: Marked, n: int, history: History
 ) -> Comparison:
     """Compare the records of a publication with earlier ones of the same draw.
 
-    ``n`` is the number of the sensitive column. ``same`` is true if ids and values equal those of an earlier
-    publication. ``publications`` lists the publications with the same draw. Creates the table FRESH unless all records
-    are equal.
+    ``n`` is the number of the sensitive column. Creates the table FRESH unless an earlier publication has the same ids
+    and values.
     """
-    moved = _moved(connection, publications, marked.records)
-    if same:
+    publications = sorted({number for number, *_ in history.publications})
+    ((seen, elsewhere),) = connection.execute(
+        fill(SQL["moved"], {"publications": _listed(publications)})
+    ).fetchall()
+    moved = round(marked.records * elsewhere / seen) if seen else 0
+    if any(digest == marked.digests[n] for _, digest, _ in history.publications):
         return Comparison(marked.records, 0, 0, moved, 0)
     if not marked.kept or not are_kept(connection, draw):
         return Comparison(marked.records, 0, 0, moved, 0, known=False)
     number = number_of(draw)
     connection.execute(fill(SQL["fresh"], {"value": f"value{n}"}), [number])
-    ((fresh, new, looks),) = connection.execute(SQL["comparison"], [number, epoch]).fetchall()
-    return Comparison(marked.records, new, fresh - new, moved, looks + 1 if fresh else 0)
-
-
-def _moved(connection: Connection, publications: Sequence[int], records: int) -> int:
-    """Estimate how many ids have other public values than in every publication with the same draw.
-
-    An id counts as another person's if at least half of the common columns changed.
-    """
-    if not publications:
-        return 0
-    ((compared, moved),) = connection.execute(
-        fill(SQL["moved"], {"publications": _listed(publications)})
+    ((fresh, new, looks),) = connection.execute(
+        SQL["comparison"], [number, history.epoch]
     ).fetchall()
-    return round(records * moved / compared) if compared else 0
+    return Comparison(marked.records, new, fresh - new, moved, looks + 1 if fresh else 0)
 
 
 def keep(connection: Connection, draw: str, marked: Marked, n: int, *, epoch: int) -> None:
@@ -154,29 +143,42 @@ def keep_seen(connection: Connection, publication: int) -> None:
 
 
 @dataclass(frozen=True)
-class Moves:
-    """How many sampled records arrived, left, or changed since an earlier publication."""
+class Moved:
+    """How many records arrived, left and changed since an earlier publication."""
 
     arrived: int
     gone: int
     changed: int
     """Records with another sensitive value."""
-    placed: int
+    placed: int = 0
     """Other records, with another public value."""
+    level: int = 0
+    """One of 2 ** level records was sampled, and the counts are estimates from the sample."""
 
-    @property
-    def nothing(self) -> bool:
-        """Whether no record arrived, left or changed."""
-        return not (self.arrived or self.gone or self.changed or self.placed)
+    def rows(self, *, placed: bool = False) -> int:
+        """Return an upper bound on the rows of both versions whose records moved, rounded up.
+
+        For a sample, the bound fails with probability ``FALSE_ALARM``. With ``placed``, a record with other public
+        values counts as moved.
+        """
+        redrawn = self.changed + self.placed if placed else self.changed
+        rows = sum(
+            weight * at_most(count >> self.level, self.level, FALSE_ALARM)
+            for weight, count in ((1, self.arrived + self.gone), (2, redrawn))
+        )
+        return -(-rows // ROUNDED) * ROUNDED
 
 
-def moves(connection: Connection, publication: int, level: int, earlier_level: int) -> Moves:
-    """Count how the sample differs from that of an earlier publication, at the sparser of both levels."""
-    limit = LAST >> max(level, earlier_level)
-    ((arrived, gone, changed, placed),) = connection.execute(
-        SQL["moves"], [publication, limit]
-    ).fetchall()
-    return Moves(arrived, gone, changed, placed)
+def moved(
+    connection: Connection, marked: Marked | None, publication: int, level: int | None
+) -> Moved | None:
+    """Compare the sample with that of an earlier publication, at the sparser of both levels; None without ids."""
+    if marked is None or level is None:
+        return None
+    level = max(marked.level, level)
+    (found,) = connection.execute(SQL["moves"], [publication, LAST >> level]).fetchall()
+    arrived, gone, changed, placed = (count << level for count in found)
+    return Moved(arrived, gone, changed, placed, level)
 
 
 SameColumn = tuple[str, str, bool]

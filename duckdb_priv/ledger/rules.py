@@ -8,9 +8,8 @@ A table with regenerated ids looks like a table of new records, and is charged i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 PUBLIC = "public"
 """The mechanism of an attribute that has noise elsewhere and is published without noise here."""
@@ -42,29 +41,34 @@ class Comparison:
 
 @dataclass(frozen=True)
 class History:
-    """The charges of one draw since its last full charge."""
+    """The charges of one draw, or of the groups of one attribute, since its last full charge."""
 
     release: str
-    """The latest release with this draw."""
+    """The latest release."""
+    mechanism: str
+    """Its mechanism."""
     charges: int
     """The number of charges, including the full charge."""
     came: int
     """Records that arrived since."""
     largest: int
     """Records of its largest version."""
+    epoch: int
+    """The number of full charges."""
+    person_adds: int
+    """Draws charged to one person since."""
+    publications: Sequence[tuple[int, str | None, str]]
+    """All its publications: number, digest of ids and values, and parameters."""
 
 
 @dataclass(frozen=True)
 class Charge:
     """What a publication adds to the total, and why."""
 
-    adds: bool
-    whole: bool
-    """Whether this is a full charge: every record is charged, and the counts of new and corrected records restart."""
     reason: str
-
-
-FIRST = Charge(adds=True, whole=True, reason="first publication of it")
+    adds: bool = False
+    whole: bool = False
+    """Whether this is a full charge: every record is charged, and the counts of new and corrected records restart."""
 
 
 def turned_over(seen: Comparison, came: int, largest: int) -> str | None:
@@ -103,51 +107,13 @@ def charge(history: History | None, seen: Comparison | None, others: str | None)
     draw.
     """
     if history is None or seen is None:
-        return FIRST if others is None else Charge(adds=True, whole=True, reason=others)
+        return Charge(others or "first publication of it", adds=True, whole=True)
     if why := turned_over(seen, history.came, history.largest):
-        return Charge(
-            adds=True,
-            whole=True,
-            reason=f"{why}; if these are other people, name another population",
-        )
+        reason = f"{why}; if these are other people, name another population"
+        return Charge(reason, adds=True, whole=True)
     same = f"same draw as {history.release}"
     if seen.looks > history.charges:
-        return Charge(
-            adds=True,
-            whole=False,
-            reason=f"{same}, but one record now has {seen.looks} values in turn",
-        )
+        return Charge(f"{same}, but one record now has {seen.looks} values in turn", adds=True)
     if seen.new or seen.corrected:
         same += f", with {seen.new:,} new and {seen.corrected:,} corrected records"
-    return Charge(adds=False, whole=False, reason=same)
-
-
-@dataclass(frozen=True)
-class Definition:
-    """What defines the noise of a release, as the publisher stated it."""
-
-    mechanism: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    record_id: Sequence[str] = ()
-
-    def differs_from(self, earlier: Definition) -> str:
-        """Return how this definition differs from an earlier one with other random bits.
-
-        >>> Definition("some", {"retention": 0.3}, ["id"]).differs_from(Definition("some", {"retention": 0.2}, ["id"]))
-        'another retention'
-        >>> Definition("some", {}, ["ssn"]).differs_from(Definition("some", {}, ["id"]))
-        'another record id'
-        """
-        if not self.record_id:
-            return "no record id was given, so every record is drawn once more"
-        if self.mechanism != earlier.mechanism:
-            return "another mechanism"
-        if list(self.record_id) != list(earlier.record_id):
-            return "another record id"
-        names = sorted({*self.parameters} | {*earlier.parameters})
-        other = [
-            name for name in names if self.parameters.get(name) != earlier.parameters.get(name)
-        ]
-        if other:
-            return f"another {' and '.join(other)}"
-        return "another domain, unless the secret is another one; domain := […] keeps it"
+    return Charge(same)

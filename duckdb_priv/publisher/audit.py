@@ -16,6 +16,7 @@ from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PrivError
 from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
@@ -104,7 +105,7 @@ def _claims(
 
 def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Source | None:
     """Open the source again; None if it has changed."""
-    last = catalog.last_publication(workspace.cursor, release)
+    last = last_of(workspace.cursor, release)
     # The record ids chose the published records of a person. Without ids the choice is unknown.
     limited = last.max_rows is not None and bool(last.record_id)
     person = last.person if limited or last.max_rows is None else ()
@@ -149,7 +150,7 @@ def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRo
 
 def _records(workspace: Workspace, release: str) -> list[AuditRow]:
     """Return how many records are unique in the public columns."""
-    keyed = not catalog.last_publication(workspace.cursor, release).fresh
+    keyed = not last_of(workspace.cursor, release).fresh
     rows = [
         finding(
             "keyed_randomness",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.ledger import counts, entries, exposure, groupings, marks
 from duckdb_priv.ledger.budget import require_budget
 from duckdb_priv.ledger.entries import Charged, Published
-from duckdb_priv.ledger.marks import SameColumn
+from duckdb_priv.ledger.marks import Moved, SameColumn
 from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
@@ -22,25 +23,24 @@ def look_up(p: Publication) -> None:
     source, plan, request = p.source, p.plan, p.request
     public = tuple(name for name, role in plan.columns.items() if role == "public")
     p.published = Published(
-        p.release,
-        source.population,
-        source.name,
-        source.version,
-        source.record_id,
-        tuple(source.types[name] for name in source.record_id),
-        public,
-        source.rows,
-        source.person,
-        source.persons,
-        source.rows_of_person,
-        request.max_rows,
-        plan.mechanism,
-        plan.parameters,
+        release=p.release,
+        population=source.population,
+        source=source.name,
+        source_version=source.version,
+        record_id=source.record_id,
+        id_types=tuple(source.types[name] for name in source.record_id),
+        public=public,
+        records=source.rows,
+        mechanism=plan.mechanism,
+        parameters=plan.parameters,
+        person=source.person,
+        persons=source.persons,
+        person_rows=source.rows_of_person,
+        max_rows=request.max_rows,
     )
-    joining = _joining(p) if p.method.groups and p.extends else None
     same = marks.same_columns(p.workspace.cursor, source.population, p.marked)
     found = {
-        entry.attribute: _of_groups(p, entry, n, joining, same)
+        entry.attribute: _of_groups(p, entry, n, same)
         for n, entry in enumerate(plan.ledger if p.method.groups else ())
     }
     p.groups = {name: decided for name, decided in found.items() if decided is not None}
@@ -76,59 +76,42 @@ def warnings_of_shared_ids(p: Publication) -> list[str]:
     ]
 
 
-def _joining(p: Publication) -> Comparison | None:
-    """Compare the records with those of the previous version; None if there is no version or no record id."""
-    last, marked = entries.last_of(p.workspace.cursor, p.release), p.marked
-    if marked is None or last is None or last.level is None:
-        return None
-    found = marks.moves(p.workspace.cursor, last.publication, marked.level, last.level)
-    level = max(marked.level, last.level)
-    return Comparison(marked.records, found.arrived << level, found.changed << level, 0, 0)
-
-
 def _of_groups(
-    p: Publication,
-    entry: LedgerEntry,
-    n: int,
-    joining: Comparison | None,
-    same_columns: Sequence[SameColumn],
+    p: Publication, entry: LedgerEntry, n: int, same_columns: Sequence[SameColumn]
 ) -> Charge | None:
     """Return the charge of an attribute's groups; None if its records are charged one by one."""
-    cursor, population = p.workspace.cursor, p.source.population
-    same = _same_groups(p, entry, n)
-    others = {*marks.names_of(entry.attribute, same_columns, sensitive=True)}
-    before = groupings.grouped_before(cursor, population, {entry.attribute, *others})
-    if joining is not None and (elsewhere := groupings.grouped_before(cursor, population, others)):
-        # Records grouped under another name of the attribute are not new, in any release.
-        before, joining = elsewhere, None
-    decided = groupings.charge_groups(
-        entry.attribute,
-        before,
-        same,
+    cursor, marked, joining = p.workspace.cursor, p.marked, None
+    if marked is not None and p.extends:
+        last = entries.last_of(cursor, p.release)
+        if moved := marks.moved(cursor, marked, last.publication, last.level):
+            joining = Comparison(marked.records, moved.arrived, moved.changed, 0, 0)
+    return groupings.charge_groups(
+        cursor,
+        p.source.population,
+        entry,
+        {*marks.names_of(entry.attribute, same_columns, sensitive=True)},
+        _same_groups(p, entry, n),
         joining,
         why=p.method.once,
         republish=p.request.republish,
     )
-    # Rows of samples are drawn one by one, so corrections are counted.
-    by_record = joining is not None and GROUPED_BY in entry.notes
-    return None if by_record and same is None else decided
 
 
 def _same_groups(p: Publication, entry: LedgerEntry, n: int) -> str | None:
     """Return a release in which every record has the same group; None if there is none."""
-    cursor, draw, marked = p.workspace.cursor, entry.fingerprint, p.marked
-    seen = entries.compared(cursor, entry, marked, n)
-    history = entries.history_of(cursor, draw)
+    cursor, marked = p.workspace.cursor, p.marked
+    history, seen = entries.compared(cursor, entry, marked, n)
     if marked is None or history is None or seen is None or not seen.same:
         return None
-    if GROUPED_BY in entry.notes:
+    if GROUPED_BY in entry.notes and not any(
         # Groups made of public columns are the same if the columns and their values are.
-        columns = entry.notes[GROUPED_BY]
-        earlier = entries.grouped_by(cursor, draw, marked.digests[n], GROUPED_BY, columns)
-        found = [marks.moves(cursor, each, marked.level, marked.level) for each in earlier]
-        if not any(each.nothing for each in found):
-            return None
-    return history[0].release
+        digest == marked.digests[n]
+        and json.loads(parameters).get(GROUPED_BY) == entry.notes[GROUPED_BY]
+        and marks.moved(cursor, marked, number, marked.level) == Moved(0, 0, 0, 0, marked.level)
+        for number, digest, parameters in history.publications
+    ):
+        return None
+    return history.release
 
 
 def charge(p: Publication) -> None:
@@ -139,16 +122,15 @@ def charge(p: Publication) -> None:
     workspace, rows = p.workspace, p.published.person_rows or 0
     p.charged = [_charged(p, entry, n) for n, entry in enumerate(p.plan.ledger)]
     p.warnings += [
-        f"{each.changed:,} records have another {each.entry.attribute!r} than before: someone who has both versions"
-        " knows with certainty that they changed"
+        f"{each.seen.corrected:,} records have another {each.entry.attribute!r} than before: someone who has both"
+        " versions knows with certainty that they changed"
         for each in p.charged
-        if each.changed
+        if each.seen and each.seen.corrected
     ]
     for name, reason in p.exposed.items():
         fresh = randomness.fingerprint(randomness.new_secret())
         entry = LedgerEntry(name, None, fresh, fresh=True, mechanism=PUBLIC)
-        whole = Charge(adds=True, whole=True, reason=reason)
-        p.charged.append(Charged(entry, whole, None, None, rows))
+        p.charged.append(Charged(entry, Charge(reason, adds=True, whole=True), rows))
     write_entries(p)
     if p.absent and p.absent.price:
         counts.charge(workspace.cursor, p.published.population, p.release, p.absent.price, p.time)
@@ -166,7 +148,7 @@ def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
         )
     digest = p.marked.digests[n] if p.marked else None
     rows = (p.published.person_rows or 0) if decided.adds else 0
-    return Charged(entry, decided, None, digest, rows)
+    return Charged(entry, decided, rows, digest=digest)
 
 
 def write_entries(p: Publication) -> None:

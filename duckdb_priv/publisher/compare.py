@@ -14,6 +14,7 @@ import numpy as np
 from duckdb_priv.engine.source import parse_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, PrivError, echoed
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.two_looks import of_changed_value, of_one_value
 from duckdb_priv.methods.common.operator_audit import drawn_operator
@@ -308,7 +309,7 @@ def _frequencies(
     workspace: Workspace, release: str, attribute: SensitiveAttribute
 ) -> Vector | None:
     """Return the frequencies of the true values in the current source; None if it cannot be read."""
-    last = catalog.last_publication(workspace.cursor, release)
+    last = last_of(workspace.cursor, release)
     with workspace.another_cursor() as cursor:
         cursor.execute(f"USE {identifier(workspace.database)}")
         try:

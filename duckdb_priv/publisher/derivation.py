@@ -16,8 +16,7 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PublicationFailed
-from duckdb_priv.ledger import entries
-from duckdb_priv.ledger.entries import Charged, Published
+from duckdb_priv.ledger.entries import Charged, last_of
 from duckdb_priv.ledger.rules import Charge
 from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.methods.common.cuts import STATED
@@ -78,7 +77,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     """
     (arguments,) = read(given, DeriveArguments, of="derive")
     finer = catalog.find_release(workspace.cursor, arguments.release)
-    last = catalog.last_publication(workspace.cursor, finer)
+    last = last_of(workspace.cursor, finer)
     title, description, contact, licence, mechanism = workspace.rows(
         "SELECT title, description, contact, licence, mechanism FROM priv.release WHERE release = ?",
         [finer],
@@ -128,10 +127,9 @@ def _make_coarser(p: Publication) -> None:
         p.method.coarser(each, p.release, asked)
         for each in catalog.sensitive_attributes(workspace.cursor, finer)
     ]
-    of_finer = entries.last_of(workspace.cursor, finer)
-    assert of_finer is not None
+    last = last_of(workspace.cursor, finer)
     draws = [
-        _drawn(workspace, source, each, of_finer.draws[each.attribute.name], number)
+        _drawn(workspace, source, each, last.draws[each.attribute.name], number)
         for number, each in enumerate(found)
     ]
     ((provenance,),) = workspace.rows(
@@ -139,16 +137,24 @@ def _make_coarser(p: Publication) -> None:
     )
     columns = catalog.published_columns(workspace.cursor, finer)
     plan = _plan(p.method.derives, source, found, draws, json.loads(provenance), columns)
-    last = catalog.last_publication(workspace.cursor, finer)
     kept = {name: last.parameters[name] for name in STATED if name in last.parameters}
     p.plan = replace(plan, parameters={**kept, **plan.parameters})
 
 
 def _charge_nothing(p: Publication) -> None:
     """Write ledger entries that add nothing."""
-    nothing = Charge(adds=False, whole=False, reason=f"made from {p.request.source}")
-    p.published = _published(p)
-    p.charged = [Charged(entry, nothing, None, None, 0) for entry in p.plan.ledger]
+    nothing = Charge(f"made from {p.request.source}")
+    # Both releases are about the same people.
+    p.published = replace(
+        last_of(p.workspace.cursor, p.request.source),
+        release=p.release,
+        source_version=None,
+        public=p.source.public,
+        mechanism=p.plan.mechanism,
+        parameters=p.plan.parameters,
+        max_rows=None,
+    )
+    p.charged = [Charged(entry, nothing, 0) for entry in p.plan.ledger]
     charging.write_entries(p)
 
 
@@ -191,33 +197,6 @@ def version_of_finer(workspace: Workspace, release: str) -> str:
 def _asked(arguments: DeriveArguments) -> dict[str, float]:
     given = {"retention": arguments.retention, "epsilon": arguments.epsilon}
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _published(p: Publication) -> Published:
-    """Return the ledger's description of the finer release under the new name: both are about the same people."""
-    finer = p.request.source
-    last = catalog.last_publication(p.workspace.cursor, finer)
-    ((types, records, persons, person_rows),) = p.workspace.rows(
-        "SELECT arg_max(id_types, number), arg_max(records, number), arg_max(persons, number),"
-        " arg_max(person_rows, number) FROM priv.ledger WHERE release = ?",
-        [finer],
-    )
-    return Published(
-        p.release,
-        last.population,
-        last.source,
-        None,
-        last.record_id,
-        tuple(types),
-        p.source.public,
-        records,
-        last.person,
-        persons,
-        person_rows,
-        None,
-        p.plan.mechanism,
-        p.plan.parameters,
-    )
 
 
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:

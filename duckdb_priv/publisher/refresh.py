@@ -12,13 +12,14 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, one_line
 from duckdb_priv.ledger.budget import limit_of
+from duckdb_priv.ledger.marks import Moved, moved
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.derivation import DERIVED, derive, version_of_finer
 from duckdb_priv.publisher.publish import publish
 from duckdb_priv.publisher.records import digest_of, open_records
-from duckdb_priv.publisher.versions import Moved, Succession, moved, succeed
+from duckdb_priv.publisher.versions import Succession, succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.request import ReleaseName
@@ -151,7 +152,8 @@ def _require_end(workspace: Workspace, follows: Succession, source: Source) -> N
 
 def _moved(workspace: Workspace, follows: Succession, source: Source) -> Moved | None:
     """Return how many records changed since the release was published; None without comparable ids."""
-    return moved(workspace, follows.last, mark_records(workspace, source))
+    marked = mark_records(workspace, source)
+    return moved(workspace.cursor, marked, follows.last.publication, follows.last.level)
 
 
 def _waiting(
@@ -239,7 +241,7 @@ def published(
     )
     reported = f"Someone with both versions sees this: {follows.method.refreshing.reported}."
     if found is not None:
-        about = "" if found.exact else "about "
+        about = "about " if found.level else ""
         reported = (
             f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
             f" {found.changed:,} have other values. {reported}"

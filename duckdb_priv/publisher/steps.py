@@ -225,7 +225,6 @@ def declare(
 
 def tell(p: Publication) -> None:
     """Write the receipt."""
-    spent = entries.total(p.workspace.cursor, p.published.population, p.release)
     p.receipt = {
         "release": p.release,
         "mechanism": p.plan.mechanism,
@@ -233,7 +232,7 @@ def tell(p: Publication) -> None:
         "rows_published": p.rows_published,
         "rows_suppressed": _suppressed(p),
         "guarantee": " ".join([p.plan.strongest, *_column_sentences(p.plan)]),
-        "ledger": entries.described(spent, p.published.population),
+        "ledger": entries.receipt(p.workspace.cursor, p.published.population, p.release),
         "warnings": p.warnings,
         "notes": p.notes,
     }

@@ -15,10 +15,8 @@ import duckdb
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated
-from duckdb_priv.ledger import entries, marks
-from duckdb_priv.ledger.entries import Last
-from duckdb_priv.ledger.marks import Marked
-from duckdb_priv.mechanism.sketch import at_most
+from duckdb_priv.ledger.entries import Last, last_of
+from duckdb_priv.ledger.marks import Marked, Moved, moved
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.comments import SCHEMA
@@ -29,44 +27,6 @@ from duckdb_priv.sqltext.reading import types_of
 
 FOLLOWED = 400
 """The most earlier versions that are listed, each with its distance to the last one: a year of daily versions."""
-FALSE_ALARM = 1e-9
-"""Probability that more records moved than the published bound, if the bound comes from a sample."""
-ROUNDED = 100
-"""The published number of rows that moved is rounded up to a multiple of this."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """How many records arrived, left and changed since a version was published."""
-
-    arrived: int
-    gone: int
-    changed: int
-    """Records with another sensitive value."""
-    level: int = 0
-    """One of 2 ** level records was sampled, and the counts are estimates from the sample."""
-    placed: int | None = None
-    """Other records, with another public value; None if unknown."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether all records were compared, not a sample."""
-        return self.level == 0
-
-    def rows(self, *, placed: bool = False) -> int | None:
-        """Return an upper bound on the rows of both versions whose records moved, rounded up.
-
-        For a sample, the bound fails with probability ``FALSE_ALARM``. With ``placed``, a record with other public
-        values counts as moved; the result is None if their number is unknown.
-        """
-        redrawn = (self.changed + (self.placed or 0)) if placed else self.changed
-        if placed and self.placed is None:
-            return None
-        rows = sum(
-            weight * at_most(count >> self.level, self.level, FALSE_ALARM)
-            for weight, count in ((1, self.arrived + self.gone), (2, redrawn))
-        )
-        return -(-rows // ROUNDED) * ROUNDED
 
 
 @dataclass
@@ -83,21 +43,6 @@ class Succession:
     waiting: int = 0
     """The number of new records that wait for a complete group."""
 
-    @property
-    def rows_moved(self) -> int | None:
-        """Return the number of rows whose noise differs between the versions, rounded up to hide the exact number."""
-        return self._rows(placed=False)
-
-    @property
-    def rows_placed(self) -> int | None:
-        """Return the same number, counting rows of records with other public values, too."""
-        return self._rows(placed=True)
-
-    def _rows(self, *, placed: bool) -> int | None:
-        if self.moved is None or not self.method.refreshing.keeps:
-            return None
-        return self.moved.rows(placed=placed)
-
     def check(self, workspace: Workspace, plan: Plan, marked: Marked | None) -> None:
         """Count the records that moved, and refuse to redraw all records.
 
@@ -105,7 +50,7 @@ class Succession:
         """
         if self.remembered:
             self.waiting = plan.left_out or 0
-        self.moved = moved(workspace, self.last, marked)
+        self.moved = moved(workspace.cursor, marked, self.last.publication, self.last.level)
         if not self.method.refreshing.keeps:
             return
         for entry in plan.ledger:
@@ -123,15 +68,9 @@ def succeed(workspace: Workspace, release: str) -> Succession:
 
     Raises GuaranteeViolated if its noise was fresh: every version would be a second look at all records.
     """
-    last = entries.last_of(workspace.cursor, release)
-    ((mechanism, fresh),) = workspace.rows(
-        "SELECT arg_max(mechanism, number), arg_max(fresh, number) FROM priv.ledger"
-        " WHERE lower(release) = lower(?) AND mechanism <> 'public'",
-        [release],
-    )
-    assert last is not None
-    method = METHODS[mechanism]
-    if method.sensitive and fresh:
+    last = last_of(workspace.cursor, release)
+    method = METHODS[last.mechanism]
+    if method.sensitive and last.fresh:
         raise GuaranteeViolated(
             f"{release!r} was published without record_id, so every version would redraw all records, and their"
             " average would reveal the true values",
@@ -139,21 +78,6 @@ def succeed(workspace: Workspace, release: str) -> Succession:
         )
     remembered = method.refreshing.remembers and bool(Memory(workspace, release))
     return Succession(release, method, last, remembered)
-
-
-def moved(workspace: Workspace, last: Last, marked: Marked | None) -> Moved | None:
-    """Return how many records changed since a version; None without comparable ids."""
-    if marked is None or last.level is None:
-        return None
-    level = max(marked.level, last.level)
-    found = marks.moves(workspace.cursor, last.publication, marked.level, last.level)
-    return Moved(
-        found.arrived << level,
-        found.gone << level,
-        found.changed << level,
-        level,
-        found.placed << level,
-    )
 
 
 def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
@@ -189,15 +113,19 @@ def version_of(
         to_json(plan.parameters),
     )
     kept = _shared(workspace, name, table) if same else None
-    moved = follows.rows_moved if follows else None
-    followed: list[EarlierVersion] = []
-    if follows is not None and moved is not None:
-        followed = [EarlierVersion(at, moved, follows.rows_placed)]
-        followed += [
-            _moved_on(EarlierVersion(**each), moved, follows.rows_placed)
-            for each in listed[: FOLLOWED - 1]
-        ]
-    return Version(earlier + 1, at, rows, kept, moved, followed)
+    if follows is None or follows.moved is None or not follows.method.refreshing.keeps:
+        return Version(earlier + 1, at, rows, kept)
+    changed, placed = follows.moved.rows(), follows.moved.rows(placed=True)
+    # A record that moved twice counts twice.
+    followed = [
+        EarlierVersion(
+            each["published_at"], each["rows_moved"] + changed, each["rows_placed"] + placed
+        )
+        for each in listed[: FOLLOWED - 1]
+    ]
+    return Version(
+        earlier + 1, at, rows, kept, changed, [EarlierVersion(at, changed, placed), *followed]
+    )
 
 
 def _shared(workspace: Workspace, release: str, table: str) -> int | None:
@@ -227,16 +155,6 @@ def _is_there(workspace: Workspace, view: str) -> bool:
         except duckdb.IOException:
             return False
     return True
-
-
-def _moved_on(earlier: EarlierVersion, moved: int, placed: int | None) -> EarlierVersion:
-    """Add the latest changes to the distance of an earlier version; a record that moved twice counts twice."""
-    both = placed is not None and earlier.rows_placed is not None
-    return EarlierVersion(
-        earlier.published_at,
-        earlier.rows_moved + moved,
-        (earlier.rows_placed or 0) + (placed or 0) if both else None,
-    )
 
 
 def with_comparison(method: Method, plan: Plan) -> Plan:

@@ -313,51 +313,13 @@ def _among(
 
 
 @dataclass(frozen=True)
-class LastPublication:
-    """The latest publication of a release in the ledger."""
-
-    source: str
-    attributes: tuple[str, ...]
-    record_id: tuple[str, ...]
-    fresh: bool
-    parameters: Mapping[str, Any]
-    """The parameters of the release, including those that only the publisher may see."""
-    person: tuple[str, ...]
-    max_rows: int | None
-    population: str
-
-
-def last_publication(connection: Connection, release: str) -> LastPublication:
-    """Return the latest publication of a release from the ledger."""
-    source, attributes, record_id, fresh, parameters, person, max_rows, population = (
-        connection.execute(
-            "SELECT any_value(source), list(attribute ORDER BY number), any_value(record_id), bool_or(fresh),"
-            " any_value(parameters), any_value(person), any_value(max_rows), any_value(population)"
-            " FROM priv.ledger WHERE release = ? AND mechanism <> 'public'"
-            " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
-            [release, release],
-        ).fetchall()[0]
-    )
-    return LastPublication(
-        source,
-        tuple(attributes),
-        tuple(record_id),
-        fresh,
-        json.loads(parameters),
-        tuple(person or ()),
-        max_rows,
-        population,
-    )
-
-
-@dataclass(frozen=True)
 class EarlierVersion:
     """An earlier version, and the most rows whose records moved between it and the current version."""
 
     published_at: dt.datetime
     rows_moved: int
-    rows_placed: int | None
-    """The same including records with other public values; None if unknown."""
+    rows_placed: int
+    """The same including records with other public values."""
 
 
 @dataclass(frozen=True)

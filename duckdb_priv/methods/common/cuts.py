@@ -19,9 +19,9 @@ from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.engine.source import INTEGER, Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_random_bits
-from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import place
@@ -229,7 +229,7 @@ def _rounding(
     """Return the source with the record id that keys its rounding, its table expression, and the number of the bits."""
     if not cut.rounded:
         return source, source.table, ""
-    record_id = catalog.last_publication(workspace.cursor, release).record_id
+    record_id = last_of(workspace.cursor, release).record_id
     source = replace(source, record_id=record_id)
     bits = rounding_bits(workspace, source, cut)
     if not isinstance(bits, KeyedBits):

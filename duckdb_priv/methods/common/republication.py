@@ -16,6 +16,7 @@ from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.ledger.marks import number_of
 from duckdb_priv.methods.common.assigning import Assigned, Grouping
 from duckdb_priv.methods.common.decoys import Key
@@ -92,7 +93,7 @@ def domains_of_both(
             f"release {release!r} was published by {mechanism} with other parameters than {given}",
             hint="append with the gamma and grouping of the release, or choose another name",
         )
-    last = catalog.last_publication(workspace.cursor, release)
+    last = last_of(workspace.cursor, release)
     lower = [name.lower() for name in source.record_id]
     if not lower or last.fresh or [name.lower() for name in last.record_id] != lower:
         raise InvalidParameter(

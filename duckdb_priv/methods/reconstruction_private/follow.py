@@ -7,6 +7,7 @@ from dataclasses import replace
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
@@ -84,7 +85,7 @@ def waiting(
 
 def entered(workspace: Workspace, source: Source, release: str) -> str:
     """Return SQL for the ids of the records that the release counts: those with a row, and those rows represent."""
-    given = catalog.last_publication(workspace.cursor, release).parameters
+    given = last_of(workspace.cursor, release).parameters
     (attribute,) = catalog.sensitive_attributes(workspace.cursor, release)
     arguments = ReconstructionPrivateArguments(
         domain=attribute.values,
