@@ -89,8 +89,10 @@ def _of_decoys(
 ) -> HistogramErrors:
     """Return the errors of decoy groups, from which records may have left."""
     gamma = round(attribute.constants["gamma"])
-    batches = Memory(workspace, attribute.release).true_batches(attribute.name, attribute.values)
-    parts = [remaining_errors(drawn, left, gamma).covariance for drawn, left in batches]
+    batches = Memory(workspace, attribute.release).batches(
+        attribute.name, attribute.values, true=True
+    )
+    parts = [remaining_errors(each.drawn, each.remaining, gamma).covariance for each in batches]
     if not parts:
         parts = [remaining_errors(counts, counts, gamma).covariance]
     everywhere = gamma * counts > MAX_INCLUSION * counts.sum()

@@ -44,7 +44,7 @@ def limit_of(connection: Connection, population: str) -> Limit | None:
 
 def state(connection: Connection, population: str, limit: Limit) -> None:
     """Write the limit of a population; raises InvalidParameter if more was spent already."""
-    spent = spent_of(connection, population, limit.delta)
+    spent = spent_of(connection, population, limit)
     if limit.is_exceeded(spent):
         raise InvalidParameter(
             f"epsilon = {spent.epsilon:.4g}, delta = {spent.delta:.3g} of population {population!r} was spent already",
@@ -56,34 +56,30 @@ def state(connection: Connection, population: str, limit: Limit) -> None:
     )
 
 
-def spent_of(connection: Connection, population: str, delta: float) -> Spent:
+def spent_of(connection: Connection, population: str, limit: Limit | None) -> Spent:
     """Return the ledger's total for one person if a person column is known, otherwise for one record.
 
-    For records, use advanced composition if its total is lower and its delta is at most ``delta``.
+    For records, use advanced composition if its total is lower and its delta is within the limit.
     """
-    found = _totals(connection, population, 0.5)
-    if found is None:
+
+    def totals(slack: float = 0.5) -> tuple[float, float, float | None, float] | None:
+        rows = connection.execute(
+            "SELECT total, delta_record, delta_person, epsilon_advanced"
+            " FROM priv.ledger(slack := ?, details := true) WHERE population = ?",
+            [slack, population],
+        ).fetchall()
+        return rows[-1] if rows else None
+
+    if (found := totals()) is None:
         return Spent(0.0, 0.0, "nothing was published")
     total, record_delta, person_delta, _ = found
     if person_delta is not None:
         return Spent(total, person_delta, "the total of the ledger, by person")
-    basic = Spent(total, record_delta, "the total of the ledger, by record")
-    if 0 < (slack := delta - record_delta) < 1:
-        *_, advanced = _totals(connection, population, slack) or (total,)
-        if advanced < basic.epsilon:
-            return Spent(advanced, delta, "advanced composition of the ledger, by record")
-    return basic
-
-
-def _totals(
-    connection: Connection, population: str, slack: float
-) -> tuple[float, float, float | None, float] | None:
-    rows = connection.execute(
-        "SELECT total, delta_record, delta_person, epsilon_advanced"
-        " FROM priv.ledger(slack := ?, details := true) WHERE population = ?",
-        [slack, population],
-    ).fetchall()
-    return rows[-1] if rows else None
+    if limit and 0 < (slack := limit.delta - record_delta) < 1:
+        *_, advanced = totals(slack) or found
+        if advanced < total:
+            return Spent(advanced, limit.delta, "advanced composition of the ledger, by record")
+    return Spent(total, record_delta, "the total of the ledger, by record")
 
 
 def require_budget(connection: Connection, population: str, release: str) -> None:
@@ -94,7 +90,7 @@ def require_budget(connection: Connection, population: str, release: str) -> Non
     limit = limit_of(connection, population)
     if limit is None:
         return
-    spent = spent_of(connection, population, limit.delta)
+    spent = spent_of(connection, population, limit)
     if limit.is_exceeded(spent):
         raise GuaranteeViolated(
             f"with {release!r}, epsilon = {spent.epsilon:.4g} and delta = {spent.delta:.3g} would be spent"

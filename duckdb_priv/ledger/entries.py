@@ -95,14 +95,12 @@ def _read(connection: Connection, sql: str, given: Sequence[Any]) -> list[Last]:
     found = connection.execute(sql, given)
     names = [name for name, *_ in found.description]
     rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-    described = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in (rows[0] if rows else {}).items()
-        if name in {*COLUMNS, "publication", "level"}
-    }
     if not rows:
         return []
-    return [Last(**{**described, "parameters": json.loads(rows[0]["parameters"])}, entries=rows)]
+    described = {name: rows[0][name] for name in (*COLUMNS, "publication", "level")}
+    described |= {name: tuple(each) for name, each in described.items() if isinstance(each, list)}
+    described["parameters"] = json.loads(rows[0]["parameters"])
+    return [Last(**described, entries=rows)]
 
 
 @dataclass(frozen=True)

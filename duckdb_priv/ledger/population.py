@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import POPULATION
 
@@ -39,13 +40,7 @@ def refuse_other(connection: Connection, release: str, population: str) -> None:
 
     Raises InvalidParameter.
     """
-    found = connection.execute(
-        "SELECT arg_max(population, number) FROM priv.ledger WHERE lower(release) = lower($1)"
-        " AND EXISTS (FROM priv.release AS r WHERE lower(r.release) = lower($1))",
-        [release],
-    ).fetchall()
-    before = found[0][0]
-    if before is not None and before != population:
+    if (before := last_of(connection, release).population) != population:
         raise InvalidParameter(
             f"release {release!r} is of population {before!r}, and not of {population!r}",
             hint=f"write population := {before!r}, or choose another name for the release",

@@ -30,22 +30,19 @@ def ids_of(connection: Connection, population: str) -> list[IdColumns]:
     return [IdColumns(kind, tuple(columns), tuple(types)) for kind, columns, types in rows]
 
 
-def withdrawn_ids(connection: Connection, population: str) -> list[IdColumns]:
-    """List the id columns of a population's withdrawals, with their published types."""
+def withdrawn_ids(connection: Connection, population: str) -> list[tuple[IdColumns, list[int]]]:
+    """List the id columns of a population's withdrawals, with their published types and the marks of the ids."""
     rows = connection.execute(
-        "SELECT DISTINCT kind, id_columns FROM priv.withdrawn WHERE population = ?", [population]
+        "SELECT kind, list(DISTINCT id_columns), list(DISTINCT mark ORDER BY mark) FROM priv.withdrawn"
+        " WHERE population = ? GROUP BY kind",
+        [population],
     ).fetchall()
-    by = {(kind, tuple(columns)) for kind, columns in rows}
-    return [each for each in ids_of(connection, population) if (each.kind, each.columns) in by]
-
-
-def marks_of(connection: Connection, population: str, ids: IdColumns) -> list[int]:
-    """List the marks of the withdrawn ids of one kind."""
-    rows = connection.execute(
-        "SELECT DISTINCT mark FROM priv.withdrawn WHERE population = ? AND kind = ? ORDER BY mark",
-        [population, ids.kind],
-    ).fetchall()
-    return [mark for (mark,) in rows]
+    by = {kind: (columns, marks) for kind, columns, marks in rows}
+    return [
+        (each, by[each.kind][1])
+        for each in ids_of(connection, population)
+        if each.kind in by and [*each.columns] in by[each.kind][0]
+    ]
 
 
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
@@ -71,9 +68,3 @@ def keep(connection: Connection, population: str, ids: IdColumns, mark: int) -> 
         " WHERE population = $1 AND kind = $2 AND id_columns = $3 AND mark = $4)",
         [population, ids.kind, list(ids.columns), mark, now()],
     )
-
-
-def releases_of(connection: Connection, population: str) -> set[str]:
-    """List the releases of a population."""
-    sql = "SELECT DISTINCT release FROM priv.ledger WHERE population = ?"
-    return {name for (name,) in connection.execute(sql, [population]).fetchall()}

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import echoed
-from duckdb_priv.ledger.counts import NoisyCount
 from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_bits
 from duckdb_priv.release.catalog import Connection, now
 from duckdb_priv.release.model import Guarantee, to_json
@@ -44,8 +44,8 @@ class Absent:
     """What a release states about the records left out, and its cost."""
 
     guarantees: Sequence[Guarantee]
-    price: NoisyCount | None
-    """None if the statement repeats that of an earlier version."""
+    charged: Mapping[str, Any] | None = None
+    """Its entry in ``priv.noisy_count``; None if the statement repeats that of an earlier version."""
 
 
 def within_of(records: int, most: int = 1) -> int:
@@ -88,7 +88,7 @@ def records_left_out(
     # Which records wait for a group depends on the values of others, so the effect of one record has no bound.
     unbounded = bool(waiting) and any(each.epsilon is None for each in plan.ledger)
     if earlier and not unbounded:
-        return Absent([_repeated(each) for each in earlier], None)
+        return Absent([_repeated(each) for each in earlier])
     limited = whole.rows - entering.rows
     missing = _missing_values(workspace, request, plan, whole, entering)
     most = _rows_of_person(workspace, whole, entering, limited, waiting)
@@ -147,7 +147,8 @@ def records_left_out(
     if not unbounded:
         last = guarantees[-1]
         guarantees[-1] = replace(last, statement=f"{last.statement} {_of_one(charged, most)}")
-    return Absent(guarantees, NoisyCount(None if unbounded else charged, noise_id, most))
+    epsilon = None if unbounded else charged
+    return Absent(guarantees, {"epsilon": epsilon, "coins": noise_id, "person_rows": most})
 
 
 def stated_before(connection: Connection, release: str) -> list[Guarantee]:

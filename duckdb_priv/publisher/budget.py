@@ -48,7 +48,7 @@ def budget(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     if arguments.epsilon is not None:
         ledger.state(cursor, population, Limit(arguments.epsilon, arguments.delta or 0.0))
     limit = ledger.limit_of(cursor, population)
-    spent = ledger.spent_of(cursor, population, limit.delta if limit else 0.0)
+    spent = ledger.spent_of(cursor, population, limit)
     return [
         {
             "population": population,

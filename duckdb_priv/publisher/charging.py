@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.ledger import counts, entries, exposure, groupings, marks
+from duckdb_priv.ledger import entries, exposure, groupings, marks
 from duckdb_priv.ledger.budget import require_budget
 from duckdb_priv.ledger.entries import Charged, Published
 from duckdb_priv.ledger.marks import Moved, SameColumn
@@ -119,7 +119,7 @@ def charge(p: Publication) -> None:
 
     Raises GuaranteeViolated if the new total exceeds the budget of the population.
     """
-    workspace, rows = p.workspace, p.published.person_rows or 0
+    cursor, rows = p.workspace.cursor, p.published.person_rows or 0
     p.charged = [_charged(p, entry, n) for n, entry in enumerate(p.plan.ledger)]
     p.warnings += [
         f"{each.seen.corrected:,} records have another {each.entry.attribute!r} than before: someone who has both"
@@ -131,10 +131,21 @@ def charge(p: Publication) -> None:
         fresh = randomness.fingerprint(randomness.new_secret())
         entry = LedgerEntry(name, None, fresh, fresh=True, mechanism=PUBLIC)
         p.charged.append(Charged(entry, Charge(reason, adds=True, whole=True), rows))
-    write_entries(p)
-    if p.absent and p.absent.price:
-        counts.charge(workspace.cursor, p.published.population, p.release, p.absent.price, p.time)
-    require_budget(workspace.cursor, p.published.population, p.release)
+    entries.write(cursor, p.published, p.charged, p.marked, p.time)
+    if p.absent and p.absent.charged:
+        # Equal counts have equal noise, so they are charged once.
+        cursor.execute(
+            "INSERT INTO priv.noisy_count BY NAME SELECT $population AS population, $epsilon AS epsilon, 1 AS calls,"
+            " $time AS asked_at, $release AS release, $coins AS coins, $person_rows AS person_rows WHERE NOT EXISTS"
+            " (FROM priv.noisy_count WHERE population = $population AND coins = $coins)",
+            {
+                **p.absent.charged,
+                "population": p.published.population,
+                "time": p.time,
+                "release": p.release,
+            },
+        )
+    require_budget(cursor, p.published.population, p.release)
 
 
 def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
@@ -149,8 +160,3 @@ def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
     digest = p.marked.digests[n] if p.marked else None
     rows = (p.published.person_rows or 0) if decided.adds else 0
     return Charged(entry, decided, rows, digest=digest)
-
-
-def write_entries(p: Publication) -> None:
-    """Write the charged entries into the ledger."""
-    entries.write(p.workspace.cursor, p.published, p.charged, p.marked, p.time)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from duckdb_priv.errors import how_many
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.declared import WORDS
 from duckdb_priv.publisher.persons import PERSON, RECORDS
@@ -99,12 +100,8 @@ def describe(connection: Connection, name: str) -> Described:
 
 def _entries(connection: Connection, release: str) -> tuple[str, list[tuple[float | None, float]]]:
     """Return the population of a release, and epsilon and delta of each attribute of its latest version."""
-    rows = connection.execute(
-        "SELECT population, epsilon, delta FROM priv.ledger WHERE release = ? AND mechanism <> 'public'"
-        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?) ORDER BY number",
-        [release, release],
-    ).fetchall()
-    return rows[0][0], [(epsilon, delta) for _, epsilon, delta in rows]
+    last = last_of(connection, release)
+    return last.population, [(each["epsilon"], each["delta"]) for each in last.entries]
 
 
 def _promise(

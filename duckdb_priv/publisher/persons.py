@@ -14,6 +14,7 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.composition import EpsilonDelta, of_group
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, finding
 from duckdb_priv.methods.register import Method
@@ -211,9 +212,7 @@ def audit_persons(
             f"SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM {source.table}"
             f" GROUP BY {identifiers(source.person)})"
         )[0]
-        (published,) = workspace.rows(
-            "SELECT arg_max(records, number) FROM priv.ledger WHERE release = ?", [release]
-        )[0]
+        published = last_of(workspace.cursor, release).records
         rows.append(
             finding(
                 RECORDS,

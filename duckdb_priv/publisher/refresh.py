@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, one_line
 from duckdb_priv.ledger.budget import limit_of
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.ledger.marks import Moved, moved
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import declared
@@ -95,19 +96,12 @@ def _rederived(workspace: Workspace, stated: Declared) -> dict[str, Any]:
     if version_of_finer(workspace, stated.source) == stated.digest:
         return _nothing(workspace, stated)
     asked = {name: value for name, value in stated.arguments.items() if name != "source"}
-    (receipt,) = derive(
+    derive(
         workspace,
         {**asked, "release": stated.source, "coarser": stated.release, "replace": True},
     )
-    return {
-        "release": stated.release,
-        "version": catalog.version(workspace.cursor, stated.release),
-        "rows_published": receipt["rows_published"],
-        "adds": False,
-        "epsilon": catalog.spent(workspace.cursor, stated.release),
-        "statement": f"It was made again from {stated.source!r}, and reveals nothing that this does not.",
-        "warnings": [],
-    }
+    statement = f"It was made again from {stated.source!r}, and reveals nothing that this does not."
+    return _receipt(workspace, stated.release, None, statement)
 
 
 def _records(workspace: Workspace, stated: Declared) -> Source:
@@ -183,7 +177,7 @@ def _waiting(
             if batch is None
             else _waiting_sentence(waiting, batch(arguments))
         )
-        return _unchanged(workspace, stated, replace(found, arrived=waiting), reported)
+        return _receipt(workspace, stated.release, replace(found, arrived=waiting), reported)
     if batch is None or found.gone or found.changed:
         raise GuaranteeViolated(
             f"{found.gone:,} records of {stated.release!r} are gone and {found.changed:,} have other values, and which"
@@ -194,7 +188,8 @@ def _waiting(
     fewest = batch(arguments)
     if found.arrived >= fewest:
         return None
-    return _unchanged(workspace, stated, found, _waiting_sentence(found.arrived, fewest))
+    reported = _waiting_sentence(found.arrived, fewest)
+    return _receipt(workspace, stated.release, found, reported)
 
 
 def _waiting_sentence(records: int, fewest: int) -> str:
@@ -207,25 +202,31 @@ def _waiting_sentence(records: int, fewest: int) -> str:
 def _nothing(workspace: Workspace, stated: Declared) -> dict[str, Any]:
     """Return the receipt of a refresh of an unchanged source."""
     reported = f"Nothing has changed since version {stated.version}, so nothing was published."
-    return _unchanged(workspace, stated, NOTHING, reported)
+    return _receipt(workspace, stated.release, NOTHING, reported)
 
 
-def _unchanged(
-    workspace: Workspace, stated: Declared, found: Moved, statement: str
+def _receipt(
+    workspace: Workspace,
+    release: str,
+    found: Moved | None,
+    statement: str,
+    *,
+    adds: bool = False,
+    warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the receipt of a refresh that keeps the current version, with the reason."""
-    (rows,) = workspace.rows(
-        "SELECT rows_published FROM priv.release WHERE release = ?", [stated.release]
-    )[0]
+    """Return the receipt of a refresh; ``found`` counts the records that changed."""
+    ((version, rows),) = workspace.rows(
+        "SELECT version, rows_published FROM priv.release WHERE release = ?", [release]
+    )
     return {
-        **_counts(found),
-        "release": stated.release,
-        "version": stated.version,
+        **(_counts(found) if found else {}),
+        "release": release,
+        "version": version,
         "rows_published": rows,
-        "adds": False,
-        "epsilon": catalog.spent(workspace.cursor, stated.release),
+        "adds": adds,
+        "epsilon": catalog.spent(workspace.cursor, release),
         "statement": statement,
-        "warnings": [],
+        "warnings": list(warnings),
     }
 
 
@@ -234,11 +235,6 @@ def published(
 ) -> dict[str, Any]:
     """Return the receipt, with what a comparison with the previous version reveals."""
     found, release = follows.moved, receipt["release"]
-    ((adds,),) = workspace.rows(
-        "SELECT bool_or(adds) FROM priv.ledger WHERE release = ?"
-        " AND published_at = (SELECT max(published_at) FROM priv.ledger WHERE release = ?)",
-        [release, release],
-    )
     reported = f"Someone with both versions sees this: {follows.method.refreshing.reported}."
     if found is not None:
         about = "about " if found.level else ""
@@ -248,16 +244,8 @@ def published(
         )
     if follows.waiting:
         reported += f" {follows.waiting:,} records wait {follows.method.refreshing.waits}."
-    return {
-        **(_counts(found) if found else {}),
-        "release": release,
-        "version": catalog.version(workspace.cursor, release),
-        "rows_published": receipt["rows_published"],
-        "adds": adds,
-        "epsilon": catalog.spent(workspace.cursor, release),
-        "statement": reported,
-        "warnings": list(receipt["warnings"]),
-    }
+    adds = any(each["adds"] for each in last_of(workspace.cursor, release).entries)
+    return _receipt(workspace, release, found, reported, adds=adds, warnings=receipt["warnings"])
 
 
 def _counts(found: Moved) -> dict[str, int]:
@@ -290,30 +278,20 @@ def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the releases, and how many records of their sources changed since publication."""
     read(given, of="publications")
-    rows = workspace.rows(
-        "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR,"
-        " (?::TIMESTAMP - created_at)::VARCHAR FROM priv.release AS r"
+    rows = workspace.cursor.execute(
+        "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR AS"
+        " published_at, (?::TIMESTAMP - created_at)::VARCHAR AS age FROM priv.release AS r"
         " LEFT JOIN (SELECT release, arg_max(source, number) AS source FROM priv.ledger GROUP BY release) AS entry"
         " ON entry.release = r.release ORDER BY r.release",
         [catalog.now()],
     )
-    names = (
-        "release",
-        "source",
-        "mechanism",
-        "title",
-        "version",
-        "rows_published",
-        "published_at",
-        "age",
-    )
+    names = [name for name, *_ in rows.description]
     known = {each.release: each for each in declared.all_declared(workspace.cursor)}
     found = []
-    for row in rows:
+    for row in rows.fetchall():
         stated = known.get(row[0])
         state, advice, moved = _state(workspace, stated, row[0])
         export = stated.export if stated and stated.export else {}
-        of_file = (export.get("path"), export.get("format"), stated.exported if stated else None)
         found.append(
             {
                 **dict(zip(names, row, strict=True)),
@@ -321,7 +299,9 @@ def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[st
                 "state": state,
                 "advised": state == DUE,
                 "advice": advice,
-                **dict(zip(("path", "format", "exported"), of_file, strict=True)),
+                "path": export.get("path"),
+                "format": export.get("format"),
+                "exported": stated.exported if stated else None,
             }
         )
     return found
@@ -331,26 +311,21 @@ def _state(
     workspace: Workspace, stated: Declared | None, release: str
 ) -> tuple[str, str, Moved | None]:
     """Return the state of a release, the reason, and how many records changed."""
-    if stated is None:
-        try:
-            declared.require(workspace.cursor, release)
-        except PrivError as error:
-            return REFUSED, one_line(str(error)), None
-    assert stated is not None
     try:
+        stated = stated or declared.require(workspace.cursor, release)
         declared.refuse_other_engine(stated, spark=False)
         # A DuckDB error would abort the transaction, and the checks of later releases with it.
         with undone(
             workspace.instance, workspace.database, stated.schemas, workspace.zone
         ) as other:
             if stated.mechanism == DERIVED:
-                return _state_of_derived(other, stated)
+                if version_of_finer(other, stated.source) != stated.digest:
+                    return DUE, f"{stated.source!r} has another version", None
+                return *_same(stated), None
             source = _records(other, stated)
             follows = succeed(other, release)
             if digest_of(other, source) == stated.digest:
-                if stated.behind:
-                    return DUE, f"version {stated.version} was not exported yet", NOTHING
-                return CURRENT, f"nothing has changed since version {stated.version}", NOTHING
+                return *_same(stated), NOTHING
             _require_columns(other, follows, source)
             found = _moved(other, follows, source)
             waiting = _waiting(other, stated, follows, source, found)
@@ -368,9 +343,8 @@ def _state(
     )
 
 
-def _state_of_derived(workspace: Workspace, stated: Declared) -> tuple[str, str, Moved | None]:
-    if version_of_finer(workspace, stated.source) != stated.digest:
-        return DUE, f"{stated.source!r} has another version", None
+def _same(stated: Declared) -> tuple[str, str]:
+    """Return the state of a release whose source is unchanged, and the reason."""
     if stated.behind:
-        return DUE, f"version {stated.version} was not exported yet", None
-    return CURRENT, f"nothing has changed since version {stated.version}", None
+        return DUE, f"version {stated.version} was not exported yet"
+    return CURRENT, f"nothing has changed since version {stated.version}"

@@ -20,7 +20,7 @@ def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     connection = workspace.cursor
     found = describe(connection, arguments.release)
     limit = limit_of(connection, found.population)
-    spent = spent_of(connection, found.population, limit.delta if limit else 0.0)
+    spent = spent_of(connection, found.population, limit)
     promise = found.promise
     return [
         {

@@ -42,8 +42,9 @@ PublishingStep = Callable[[Publication], None]
 def claim_name(p: Publication) -> None:
     """Refuse a name that is taken or belongs to another population, and a request that cannot protect a person."""
     cursor = p.workspace.cursor
-    population.refuse_other(cursor, p.release, p.request.population)
     known = p.release.lower() in {name.lower() for name in catalog.releases(cursor)}
+    if known:
+        population.refuse_other(cursor, p.release, p.request.population)
     if known and not (p.extends or p.request.replace):
         raise ReleaseExists(
             f"a release {echoed(p.release)} exists",

@@ -15,6 +15,7 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.ledger import withdrawn
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.ledger.population import find_population
 from duckdb_priv.ledger.withdrawn import IdColumns
 from duckdb_priv.publisher.declared import Declared, all_declared
@@ -74,7 +75,11 @@ def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
         )
     for ids, number in found.items():
         withdrawn.keep(workspace.cursor, population, ids, number)
-    return [_row(workspace, each, kind) for each in _releases(workspace, population)]
+    return [
+        _row(workspace, each, kind)
+        for each in all_declared(workspace.cursor)
+        if last_of(workspace.cursor, each.release).population == population
+    ]
 
 
 def _mark(workspace: Workspace, ids: IdColumns, values: Sequence[Any]) -> int | None:
@@ -109,7 +114,7 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
     if not found:
         return source
     columns, leaves, tables = ["t.*"], [], {}
-    for n, ids in enumerate(found):
+    for n, (ids, held) in enumerate(found):
         own = _own_columns(source, ids)
         names = tuple(f"_priv_withdrawn{n}_{place}" for place in range(len(own)))
         types = tuple(source.types[each] for each in own) if ids.kind == "person" else ids.types
@@ -117,7 +122,6 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
             f"TRY_CAST(t.{identifier(name)} AS {kind}) AS {alias}"
             for name, kind, alias in zip(own, types, names, strict=True)
         ]
-        held = withdrawn.marks_of(workspace.cursor, source.population, ids)
         table = f"temp.main._priv_withdrawn{n}"
         tables[table] = Table.of({"mark": pa.array(held, pa.uint64())})
         mark_of = _mark_sql(IdColumns(ids.kind, names, types), place(MARKS))
@@ -153,12 +157,6 @@ def _own_columns(source: Source, ids: IdColumns) -> tuple[str, ...]:
         f" {source.name!r} does not show, so it is unknown which they are",
         hint=f"let the table show {columns}, and exclude it; if these are other people, name another population",
     )
-
-
-def _releases(workspace: Workspace, population: str) -> list[Declared]:
-    """List the existing releases of a population."""
-    of = withdrawn.releases_of(workspace.cursor, population)
-    return [each for each in all_declared(workspace.cursor) if each.release in of]
 
 
 def _row(workspace: Workspace, declared: Declared, kind: str) -> dict[str, Any]:

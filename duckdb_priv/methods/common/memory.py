@@ -16,7 +16,6 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_batches import Batch
 from duckdb_priv.methods.common.assigning import ASSIGNED, MARK
 from duckdb_priv.methods.common.decoys import SHOWN
@@ -115,45 +114,25 @@ class Memory:
             [self.release, attribute.lower()],
         )
 
-    def batches(self, attribute: str, values: Sequence[str | None]) -> list[Batch]:
-        """Count the shown values of each batch, by true value: of all its records, and of those that are published."""
-        place = {value: position for position, value in enumerate(values)}
-        found: list[Batch] = []
-        for batch, shown, drawn, remaining in self.workspace.rows(
-            "SELECT batch, shown, sum(records)::BIGINT, sum(remaining)::BIGINT FROM priv.shown_pair"
-            " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
-            " WHERE lower(release) = lower(?) AND attribute = ? GROUP BY ALL ORDER BY batch",
-            [self.release, attribute.lower()],
-        ):
-            while len(found) <= batch:
-                found.append(Batch(*np.zeros((2, len(values)), np.int64)))
-            if shown in place:
-                found[batch].drawn[place[shown]] += drawn
-                found[batch].remaining[place[shown]] += remaining
-        return found
-
-    def true_batches(
-        self, attribute: str, values: Sequence[str | None]
-    ) -> list[tuple[Counts, Counts]]:
-        """Count the true values of each batch: of all records that it ever had, and of those that are published."""
-        if not self:
-            return []
-        stream = str(self.workspace.open_stream(mark_stream(self.workspace, VALUES)))
-        known = (
-            f"SELECT {mark_of_text('text', stream)} AS value, position"
-            " FROM (SELECT unnest($3::VARCHAR[]) AS text, unnest(range($4)) AS position)"
-        )
-        found: dict[int, tuple[Counts, Counts]] = {}
+    def batches(
+        self, attribute: str, values: Sequence[str | None], *, true: bool = False
+    ) -> list[Batch]:
+        """Count the shown or the ``true`` values of each batch: of all its records, and of those that are published."""
+        column, key = "shown", "text"
+        if true:
+            stream = str(self.workspace.open_stream(mark_stream(self.workspace, VALUES)))
+            column, key = "value", mark_of_text("text", stream)
+        found: dict[int, Batch] = {}
         for batch, position, drawn, remaining in self.workspace.rows(
             "SELECT batch, position, sum(records)::BIGINT, sum(remaining)::BIGINT FROM priv.shown_pair"
             " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
-            f" JOIN ({known}) AS known USING (value)"
+            f" JOIN (SELECT {key} AS key, position FROM (SELECT unnest($3::VARCHAR[]) AS text,"
+            f" unnest(range($4)) AS position)) AS known ON {column} IS NOT DISTINCT FROM key"
             " WHERE lower(release) = lower($1) AND attribute = $2 GROUP BY ALL ORDER BY batch",
             [self.release, attribute.lower(), [*values], len(values)],
         ):
-            nobody = np.zeros(len(values), np.int64)
-            counts = found.setdefault(batch, (nobody, nobody.copy()))
-            counts[0][position], counts[1][position] = drawn, remaining
+            counts = found.setdefault(batch, Batch(*np.zeros((2, len(values)), np.int64)))
+            counts.drawn[position], counts.remaining[position] = drawn, remaining
         return [*found.values()]
 
 

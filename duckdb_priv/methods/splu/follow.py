@@ -15,6 +15,7 @@ from duckdb_priv.engine.marking import MARKS, VALUES, mark, mark_of_text, mark_s
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.eligibility import largest_gamma
 from duckdb_priv.methods.common.assigning import (
     ASSIGNED,
@@ -223,11 +224,6 @@ def _entry(
     workspace: Workspace, release: str, domain: Domain, random_bits: str | None
 ) -> LedgerEntry:
     """Return the ledger entry of the new groups; without new groups, that of the previous groups."""
-    if random_bits is not None:
-        return LedgerEntry(domain.attribute, None, random_bits, fresh=False, grouped=True)
-    ((before,),) = workspace.rows(
-        "SELECT arg_max(coins, number) FROM priv.ledger WHERE lower(release) = lower(?)"
-        " AND lower(attribute) = lower(?)",
-        [release, domain.attribute],
-    )
-    return LedgerEntry(domain.attribute, None, before, fresh=False, grouped=True)
+    if random_bits is None:
+        random_bits = last_of(workspace.cursor, release).draws[domain.attribute]
+    return LedgerEntry(domain.attribute, None, random_bits, fresh=False, grouped=True)
