@@ -126,8 +126,8 @@ def history_of(
         " recent AS (FROM entry QUALIFY epoch = max(epoch) OVER ())"
         " SELECT arg_max(release, number), arg_max(mechanism, number), count(*) FILTER (adds),"
         " coalesce(sum(new_records) FILTER (NOT whole), 0)::BIGINT, (SELECT max(records) FROM entry), any_value(epoch),"
-        " sum(person_adds)::BIGINT, (SELECT list((publication, digest, parameters)) FROM entry) FROM recent"
-        " HAVING count(*) > 0",
+        " sum(person_adds)::BIGINT, (SELECT list((publication, digest, CASE WHEN grouped THEN parameters END)) FROM"
+        " entry) FROM recent HAVING count(*) > 0",
         [draw, population, [name.lower() for name in grouped]],
     ).fetchall()
     return History(*rows[0]) if rows else None

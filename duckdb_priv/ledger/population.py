@@ -62,14 +62,10 @@ def refuse_other_types(
     if not rows or not record_id:
         return
     before = tuple(rows[0][0])
-    if list(map(_form, before)) != list(map(_form, types)):
+    texts = [[NUMBER.match(kind) is None for kind in kinds] for kinds in (before, types)]
+    if texts[0] != texts[1]:
         raise InvalidParameter(
             f"record id {' and '.join(map(repr, record_id))} is {' and '.join(types)}, and population {population!r}"
             f" has it as {' and '.join(before)}: 7 and '7' are two ids",
             hint="cast it in a view, and publish the view; if these are other people, name another population",
         )
-
-
-def _form(kind: str) -> str:
-    """Return how a type keys the noise: "number" (64 bits) or "text"."""
-    return "number" if NUMBER.match(kind) else "text"

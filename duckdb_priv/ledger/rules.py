@@ -57,8 +57,8 @@ class History:
     """The number of full charges."""
     person_adds: int
     """Draws charged to one person since."""
-    publications: Sequence[tuple[int, str | None, str]]
-    """All its publications: number, digest of ids and values, and parameters."""
+    publications: Sequence[tuple[int, str | None, str | None]]
+    """All its publications: number, digest of ids and values, and the parameters of groups."""
 
 
 @dataclass(frozen=True)

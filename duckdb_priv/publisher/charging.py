@@ -106,7 +106,7 @@ def _same_groups(p: Publication, entry: LedgerEntry, n: int) -> str | None:
     if GROUPED_BY in entry.notes and not any(
         # Groups made of public columns are the same if the columns and their values are.
         digest == marked.digests[n]
-        and json.loads(parameters).get(GROUPED_BY) == entry.notes[GROUPED_BY]
+        and json.loads(parameters or "{}").get(GROUPED_BY) == entry.notes[GROUPED_BY]
         and marks.moved(cursor, marked, number, marked.level) == Moved(0, 0, 0, 0, marked.level)
         for number, digest, parameters in history.publications
     ):
