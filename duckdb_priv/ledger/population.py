@@ -13,18 +13,16 @@ NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 """Types of ids that key the noise as numbers; ids of other types do so as texts."""
 
 
-def populations(connection: Connection) -> list[str]:
-    """List the populations that have a publication, a noisy count, a withdrawal or a budget."""
+def find_population(connection: Connection, name: str) -> str:
+    """Return the name of a known population or of the default one; raises UnknownName for any other.
+
+    A population is known if it has a publication, a noisy count, a withdrawal or a budget.
+    """
     rows = connection.execute(
         "SELECT population FROM priv.ledger UNION SELECT population FROM priv.noisy_count"
         " UNION SELECT population FROM priv.withdrawn UNION SELECT population FROM priv.budget ORDER BY population"
     ).fetchall()
-    return [name for (name,) in rows]
-
-
-def find_population(connection: Connection, name: str) -> str:
-    """Return the name of a known population or of the default one; raises UnknownName for any other."""
-    known = list(dict.fromkeys([POPULATION, *populations(connection)]))
+    known = list(dict.fromkeys([POPULATION, *(each for (each,) in rows)]))
     if name in known:
         return name
     raise UnknownName.among(

@@ -131,7 +131,7 @@ def charge(p: Publication) -> None:
         fresh = randomness.fingerprint(randomness.new_secret())
         entry = LedgerEntry(name, None, fresh, fresh=True, mechanism=PUBLIC)
         p.charged.append(Charged(entry, Charge(reason, adds=True, whole=True), rows))
-    entries.write(cursor, p.published, p.charged, p.marked, p.time)
+    write_entries(p)
     if p.absent and p.absent.charged:
         # Equal counts have equal noise, so they are charged once.
         cursor.execute(
@@ -160,3 +160,8 @@ def _charged(p: Publication, entry: LedgerEntry, n: int) -> Charged:
     digest = p.marked.digests[n] if p.marked else None
     rows = (p.published.person_rows or 0) if decided.adds else 0
     return Charged(entry, decided, rows, digest=digest)
+
+
+def write_entries(p: Publication) -> None:
+    """Write the charged entries into the ledger."""
+    entries.write(p.workspace.cursor, p.published, p.charged, p.marked, p.time)

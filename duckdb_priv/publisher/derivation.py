@@ -16,7 +16,6 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import GuaranteeViolated, PublicationFailed
-from duckdb_priv.ledger import entries
 from duckdb_priv.ledger.entries import Charged, last_of
 from duckdb_priv.ledger.rules import Charge
 from duckdb_priv.mechanism.operator import invert
@@ -27,7 +26,7 @@ from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
 from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_kernel
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.register import METHODS
-from duckdb_priv.publisher import steps
+from duckdb_priv.publisher import charging, steps
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.persons import RECORDS
 from duckdb_priv.publisher.publication import Publication
@@ -156,7 +155,7 @@ def _charge_nothing(p: Publication) -> None:
         max_rows=None,
     )
     p.charged = [Charged(entry, nothing, 0) for entry in p.plan.ledger]
-    entries.write(p.workspace.cursor, p.published, p.charged, p.marked, p.time)
+    charging.write_entries(p)
 
 
 def _declare(p: Publication) -> None:

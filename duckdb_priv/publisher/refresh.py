@@ -278,17 +278,17 @@ def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the releases, and how many records of their sources changed since publication."""
     read(given, of="publications")
-    rows = workspace.cursor.execute(
+    listed = workspace.cursor.execute(
         "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR AS"
         " published_at, (?::TIMESTAMP - created_at)::VARCHAR AS age FROM priv.release AS r"
         " LEFT JOIN (SELECT release, arg_max(source, number) AS source FROM priv.ledger GROUP BY release) AS entry"
         " ON entry.release = r.release ORDER BY r.release",
         [catalog.now()],
     )
-    names = [name for name, *_ in rows.description]
+    names, rows = [name for name, *_ in listed.description], listed.fetchall()
     known = {each.release: each for each in declared.all_declared(workspace.cursor)}
     found = []
-    for row in rows.fetchall():
+    for row in rows:
         stated = known.get(row[0])
         state, advice, moved = _state(workspace, stated, row[0])
         export = stated.export if stated and stated.export else {}

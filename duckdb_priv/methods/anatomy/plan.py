@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from duckdb_priv.engine.kernel import Table
+from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -19,7 +20,7 @@ from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
 from duckdb_priv.methods.common.assigning import ASSIGNED, Grouping, assign
 from duckdb_priv.methods.common.decoys import key_of_groups, labels_of, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.republication import ledger_entries, open_marks, remember
+from duckdb_priv.methods.common.republication import ledger_entries, remember
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read
@@ -37,7 +38,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     columns = _columns(source)
     domains = open_domains(workspace, source)
     grouping = Grouping(MECHANISM, diversity, "largest_first")
-    marks = open_marks(workspace, source)
+    marks = mark_stream(workspace) if source.record_id else None
     assigned = assign(workspace, source, domains, grouping, marks, stored=True)
     keys = [
         key_of_groups(workspace, source, domain, n, grouping, assigned)

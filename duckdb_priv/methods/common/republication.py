@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import aggregates_of
-from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
@@ -36,11 +34,6 @@ def ledger_entries(
         )
         for domain, key in zip(domains, keys, strict=True)
     ]
-
-
-def open_marks(workspace: Workspace, source: Source) -> randomness.KeyedBits | None:
-    """Return the bits that mark a source's records; None if they have no ids."""
-    return mark_stream(workspace) if source.record_id else None
 
 
 def remember(

@@ -31,7 +31,6 @@ from duckdb_priv.methods.common.memory import KEPT, Memory, marks_sql, recalled
 from duckdb_priv.methods.common.republication import (
     domains_of_both,
     grouped_sql,
-    open_marks,
     remember,
 )
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
@@ -150,7 +149,7 @@ def open_assigned(
     grouping = Grouping(MECHANISM, arguments.gamma, arguments.grouping)
     known = domains_of_both(workspace, source, release, grouping)
     domains = open_domains(workspace, source, known)
-    marks = open_marks(workspace, source)
+    marks = mark_stream(workspace) if source.record_id else None
     assigned = assign(workspace, source, domains, grouping, marks, stored=True)
     memory = Memory(workspace, release)
     return Followed(workspace, source, arguments, grouping, domains, assigned, memory)

@@ -14,6 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -52,7 +53,6 @@ from duckdb_priv.methods.common.republication import (
     drop_known,
     earlier_rows,
     ledger_entries,
-    open_marks,
     remember,
 )
 from duckdb_priv.methods.splu.arguments import GROUPS_OF_A_BATCH, SpluArguments
@@ -76,7 +76,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
         source,
         domains_of_both(workspace, source, release, grouping) if append else None,
     )
-    marks = open_marks(workspace, source)
+    marks = mark_stream(workspace) if source.record_id else None
     assigned = assign(workspace, source, domains, grouping, marks, stored=append)
     if append:
         drop_known(source, domains, assigned)
