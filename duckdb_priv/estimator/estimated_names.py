@@ -77,6 +77,8 @@ MESSAGES = {
     " sum(n * n - e * e) FROM (SELECT ..., count(*) AS n, count_stderr() AS e ...)",
     "selected": "a total of groups that are chosen by their estimates is wrong: those with the largest noise are"
     " chosen; count all groups at once, or choose groups by public columns",
+    "extreme": "the largest or smallest of many estimates is that of the group with the largest noise; sort the"
+    " groups instead: SELECT ..., count(*) AS n, count_low(), count_high() FROM {release} GROUP BY ALL ORDER BY n",
     "unread": "{release} in the schema estimated is asked by SELECT, CREATE TABLE ... AS SELECT, INSERT INTO ..."
     " SELECT, COPY (SELECT ...) TO, EXPLAIN and PREPARE; write one of these",
     "elsewhere": "{release} in the schema estimated is asked after USE estimated, or USE name.estimated for an"

@@ -50,6 +50,9 @@ SELECT ward, sum(age) OVER (), count(*) FROM visits GROUP BY ward, age -- with O
 SELECT avg(n) OVER () FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- with OVER
 SELECT stddev(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
 SELECT sum(n * n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
+SELECT max(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- largest noise
+SELECT ward, min(n) AS least FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) GROUP BY ward -- largest noise
+WITH c AS (SELECT disease, sum(age) AS total FROM visits GROUP BY disease) SELECT max(total / 2) FROM c -- largest noise
 WITH c AS (SELECT disease, count(*) AS n FROM visits GROUP BY disease) SELECT sum(n) FROM c WHERE n > 0 -- largest noise
 SELECT sum(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease HAVING count(*) > 0) -- largest noise
 PIVOT (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) ON disease IN ('flu', 'none') USING sum(n) -- system.main.sum\(n\)

@@ -118,7 +118,10 @@
         WHEN a.called = '*' AND NOT contains(CAST(p.tree AS VARCHAR), '_stderr') AND system.main.count(DISTINCT u.place) > 1
             AND EXISTS (FROM own AS t WHERE t.owner = a.owner AND t.called IN ('sum', 'avg', 'mean') AND starts_with(a.place, t.place || '.')) THEN @says.squares@
         WHEN a.called IN ('sum', 'avg', 'mean') AND bool_or(g.having OR EXISTS (FROM used AS w JOIN groups AS h ON h.reader = w.owner AND h.name = w.name
-            WHERE w.owner = a.owner AND starts_with(w.place, w.owner || '.where_clause'))) THEN @says.selected@ END
+            WHERE w.owner = a.owner AND starts_with(w.place, w.owner || '.where_clause'))) THEN @says.selected@
+        WHEN a.called IN ('max', 'min') AND NOT regexp_matches(a.owner, '\.(?:where_clause|having|qualify)\b.*\.subquery\.node$')
+            AND NOT EXISTS (FROM own AS k WHERE k.owner = a.owner AND (k.class = 'CASE' AND starts_with(k.place, a.place || '.') OR k.place = a.place || '.filter'))
+            THEN @says.extreme@ END
     FROM groups AS g JOIN used AS u ON u.owner = g.reader AND u.name = g.name JOIN own AS a ON a.owner = g.reader AND a.class = 'FUNCTION'
         AND starts_with(u.place, a.place || '.'), parsed AS p GROUP BY a.called, a.owner, a.place, p.tree
     UNION ALL
