@@ -144,7 +144,7 @@ def marked(folder: Path, rows: int) -> list[str]:
         before = time.process_time()
         con.execute("CREATE TABLE plain AS FROM stays; CHECKPOINT")
         plain = time.process_time() - before
-        (kept,) = con.execute("SELECT count(*) FROM priv.seen").fetchall()[0]
+        (kept,) = con.execute("SELECT sum(len(marks)) FROM priv.seen").fetchall()[0]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return [
         f"{rows:,} records, processor time: {whole:.1f} s for the publication, {spent['marks']:.1f} s of it for marks;"

@@ -142,8 +142,7 @@ def in_memory(
     """
     query = cursor.sql(records)
     types = {name: str(kind) for name, kind in zip(query.columns, query.types, strict=True)}
-    # The parameters of DECIMAL(9,2) are kept, too.
-    if not {re.sub(r"\(\d+,\d+\)$", "", kind) for kind in types.values()} <= KEPT_BY_ARROW:
+    if not all(map(is_kept_by_arrow, types.values())):
         return None
     texts = [
         identifier(name)
@@ -160,6 +159,15 @@ def in_memory(
     empty = pa.nulls(max(lengths, default=0), pa.string())
     column = pa.chunked_array([empty.slice(0, length) for length in lengths], pa.string())
     return table.append_column("_text", column)
+
+
+def is_kept_by_arrow(kind: str) -> bool:
+    """Return whether values of a type survive the conversion to Arrow and back, with its parameters.
+
+    >>> is_kept_by_arrow("DECIMAL(9,2)"), is_kept_by_arrow("ENUM('a')")
+    (True, False)
+    """
+    return re.sub(r"\(\d+,\d+\)$", "", kind) in KEPT_BY_ARROW
 
 
 def pieces(table: pa.Table) -> Iterator[pa.Table]:

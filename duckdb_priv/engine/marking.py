@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import LIMIT, aggregates_of
-from duckdb_priv.engine.drawing import Drawing
+from duckdb_priv.engine.drawing import PIECE, Drawing, is_kept_by_arrow
 from duckdb_priv.engine.kernel import DRAWN, RECORDS, Kernel
 from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.udfs import drawn
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, Marked
+from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, SAMPLED_COLUMNS, Marked
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import now
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -31,7 +36,7 @@ PARTS = ("rows", "parity", "total")
 
 def mark_stream(workspace: Workspace, purpose: str = MARKS) -> randomness.KeyedBits:
     """Return the bits that mark ids (MARKS) or values (VALUES)."""
-    if workspace.rows("SELECT count(*) FROM priv.identity") == [(0,)]:
+    if not workspace.rows("FROM priv.identity"):
         workspace.cursor.execute("INSERT INTO priv.identity SELECT _priv_new_secret(1), ?", [now()])
     ((key,),) = workspace.rows("SELECT key FROM priv.identity")
     return randomness.KeyedBits.derive(bytes(key), purpose)
@@ -71,11 +76,11 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     answers = aggregates_of(workspace, source)
     level, kept = level_of(source.rows), source.rows <= KEPT
     limit = LIMIT >> level
-    select = _marked_sql(source, limit)
     streams = {each: mark_stream(workspace, each) for each in (MARKS, VALUES)}
     columns = {"mark": "UBIGINT", "person": "UBIGINT"} | {
         f"value{n}": "UINTEGER" for n in range(len(source.sensitive))
     }
+    select = _marked_sql(source, limit)
     chosen = select if kept else f"SELECT * FROM ({select}) WHERE mark <= {limit}::UBIGINT"
     reads = source.read_types | {name: source.types[name] for name in source.person}
     drawing = _drawing(source)
@@ -102,7 +107,7 @@ def _drawing(source: Source) -> Drawing:
     records = (
         f"SELECT {number} AS _number, {text} AS _text, {person} AS person"
         + "".join(f", coalesce(v{n}.mark, 0::UINTEGER) AS value{n}" for n, _ in named)
-        + "".join(f", s.{identifier(name)} AS _public{n}" for n, name in enumerate(source.public))
+        + "".join(f", {value} AS _public{n}" for n, (value, _) in enumerate(_public(source)))
         + f" FROM {place(RECORDS)} AS s"
         + "".join(
             f" LEFT JOIN ({_values_sql(source, name)}) AS v{n} ON v{n}.text IS NOT DISTINCT FROM"
@@ -114,9 +119,18 @@ def _drawing(source: Source) -> Drawing:
     return Drawing(records, function, {MARKS: "0::UINTEGER"})
 
 
+def _public(source: Source) -> list[tuple[str, str]]:
+    """Return SQL for the public columns of a record ``s``, and their types; those that Arrow cannot hold are texts."""
+    typed = [(f"s.{identifier(name)}", source.types[name]) for name in source.public]
+    return [
+        (value, kind) if is_kept_by_arrow(kind) else (steady_text(value, kind), "VARCHAR")
+        for value, kind in typed
+    ]
+
+
 def _marked_sql(source: Source, limit: int) -> str:
     """Return the query of all records' marks, and of the public values of a sample as texts."""
-    texts = [steady_text(f"_public{n}", source.types[name]) for n, name in enumerate(source.public)]
+    texts = [steady_text(f"_public{n}", kind) for n, (_, kind) in enumerate(_public(source))]
     values = "".join(f", value{n}" for n in range(len(source.sensitive)))
     return (
         f"SELECT _bits0 AS mark, person{values}, CASE WHEN _bits0 <= {limit}::UBIGINT"
@@ -127,32 +141,53 @@ def _marked_sql(source: Source, limit: int) -> str:
 def _values_sql(source: Source, attribute: str) -> str:
     """Return the query of the distinct marks of a sensitive column's values."""
     text = f"s.{key_expression(attribute, source.types[attribute])}::VARCHAR"
-    return _each_once(f"SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s", place(VALUES))
-
-
-def _each_once(texts: str, stream: str) -> str:
-    """Return the query of the distinct marks of a query's column ``text``."""
-    mark_of = mark_of_text("text", stream)
-    return f"SELECT text, ({mark_of} & 4294967295::UBIGINT)::UINTEGER AS mark FROM ({texts})"
-
-
-def _sample(workspace: Workspace, source: Source, values: randomness.KeyedBits, limit: int) -> None:
-    """Make the table of the sample's values: one row for each record and column."""
-    stream = str(workspace.open_stream(values))
-    held = [
-        f"SELECT mark, {literal(name.lower())} AS attribute, true AS sensitive, value{n} AS value FROM chosen"
-        for n, name in enumerate(source.sensitive)
-    ] or ["SELECT mark, '*' AS attribute, true AS sensitive, 0::UINTEGER AS value FROM chosen"]
-    for n, name in enumerate(source.public, start=1):
-        marks = _each_once(f"SELECT DISTINCT texts[{n}] AS text FROM chosen", stream)
-        held.append(
-            f"SELECT s.mark, {literal(name.lower())}, false, v.mark FROM chosen AS s"
-            f" JOIN ({marks}) AS v ON v.text IS NOT DISTINCT FROM s.texts[{n}]"
-        )
-    workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {SAMPLED} AS WITH chosen AS MATERIALIZED"
-        f" (FROM {MARKED} WHERE mark <= {limit}::UBIGINT) {' UNION ALL '.join(held)}"
+    return (
+        f"SELECT text, ({mark_of_text('text', place(VALUES))} & 4294967295::UBIGINT)::UINTEGER AS mark"
+        f" FROM (SELECT DISTINCT {text} AS text FROM {place(RECORDS)} AS s)"
     )
+
+
+def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, limit: int) -> None:
+    """Make the tables of the sample's values and of their columns: sensitive ones, then public ones, by name."""
+    noisy = sorted((name.lower(), f"value{n}") for n, name in enumerate(source.sensitive))
+    noisy = noisy or [("*", "0::UINTEGER")]
+    public = sorted((name.lower(), n) for n, name in enumerate(source.public))
+    values, order = [value for _, value in noisy], [n for _, n in public]
+    chosen = workspace.cursor.sql(
+        f"SELECT mark, [{', '.join(values)}] AS noisy, texts FROM {MARKED} WHERE mark <= {limit}::UBIGINT"
+    )
+    cursor, parts = workspace.cursor, []
+    for batch in chosen.to_arrow_reader(PIECE):
+        held = [batch["noisy"].flatten(), _marks_of_texts(bits, batch["texts"].flatten())]
+        of_noisy, of_public = (np.asarray(each).reshape(len(batch), -1) for each in held)
+        marks = np.hstack([of_noisy, of_public[:, order]]).astype(np.uint32)
+        starts = np.arange(len(batch) + 1, dtype=np.int32) * marks.shape[1]
+        lists = pa.ListArray.from_arrays(starts, marks.reshape(-1))
+        parts.append(pa.table({"mark": batch["mark"], "marks": lists}))
+    cursor.register("_priv_answer", pa.concat_tables(parts))
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP TABLE {SAMPLED} AS FROM _priv_answer;"
+        f"CREATE OR REPLACE TEMP TABLE {SAMPLED_COLUMNS} (place UINTEGER, attribute VARCHAR, sensitive BOOLEAN)"
+    )
+    cursor.unregister("_priv_answer")
+    names = [(name, True) for name, _ in noisy] + [(name, False) for name, _ in public]
+    rows = ", ".join(
+        f"({n}, {literal(name)}, {literal(sensitive)})"
+        for n, (name, sensitive) in enumerate(names, start=1)
+    )
+    cursor.execute(f"INSERT INTO {SAMPLED_COLUMNS} VALUES {rows}")
+
+
+def _marks_of_texts(bits: randomness.KeyedBits, texts: pa.Array) -> NDArray[np.uint32]:
+    """Return 32 bits of the mark of each text, as ``mark_of_text`` does; NULL has a mark, too."""
+    encoded = texts.dictionary_encode()
+    found = pa.concat_arrays([encoded.dictionary, pa.array([""])])
+    missing = pa.array(np.arange(len(found)) == len(found) - 1).cast(pa.uint32())
+    numbers = pa.nulls(len(found), pa.int64())
+    words = drawn(bits, *(pa.chunked_array([each]) for each in (numbers, found, missing)))
+    places = np.asarray(encoded.indices.fill_null(len(found) - 1))
+    marks: NDArray[np.uint32] = np.asarray(words).astype(np.uint32)[places]
+    return marks
 
 
 def _digests(source: Source, *, parts: bool = False) -> str:

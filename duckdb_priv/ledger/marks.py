@@ -1,8 +1,8 @@
 """Stores marks of the published records, and compares the records of a new publication with them.
 
-The marks of a publication are in two temporary tables. MARKED has one row for each record: ``mark``, ``person``, and
-``value0``, ``value1`` … for its sensitive columns. SAMPLED has one row for each column of each sampled record. The
-queries are in ``sql/publisher/fragments/marks.sql``.
+The marks of a publication are in temporary tables. MARKED has one row for each record: ``mark``, ``person``, and
+``value0``, ``value1`` … for its sensitive columns. SAMPLED has one row for each sampled record, with the ``marks`` of
+its values; SAMPLED_COLUMNS lists their columns. The queries are in ``sql/publisher/fragments/marks.sql``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from duckdb_priv.mechanism.sketch import at_most, level_of
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.sqltext.templates import fill, sections
 
-MARKED, SAMPLED = "temp.main._priv_mark", "temp.main._priv_held"
+MARKED = "temp.main._priv_mark"
+SAMPLED, SAMPLED_COLUMNS = "temp.main._priv_held", "temp.main._priv_held_column"
 FRESH = "temp.main._priv_fresh"
 """Temporary table of the records whose pair of id and value is new."""
 SQL = sections("publisher/fragments", "marks")
@@ -69,10 +70,12 @@ def compare(
     and values.
     """
     publications = sorted({number for number, *_ in history.publications})
-    ((seen, elsewhere),) = connection.execute(
-        fill(SQL["moved"], {"publications": _listed(publications)})
-    ).fetchall()
-    moved = round(marked.records * elsewhere / seen) if seen else 0
+    moved = 0
+    # Where the latest sample is the same, no id is another person's, and the others need not be read.
+    if not holds_the_same(connection, publications[-1]):
+        query = _of_publications("moved", publications)
+        ((seen, elsewhere),) = connection.execute(query).fetchall()
+        moved = round(marked.records * elsewhere / seen) if seen else 0
     if any(digest == marked.digests[n] for _, digest, _ in history.publications):
         return Comparison(marked.records, 0, 0, moved, 0)
     if not marked.kept or not are_kept(connection, draw):
@@ -125,9 +128,9 @@ def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | N
     return None if looks is None else int(looks)
 
 
-def _listed(numbers: Iterable[int]) -> str:
-    """Write publication numbers as literals, so that DuckDB skips other publications."""
-    return ", ".join(map(str, numbers))
+def _of_publications(name: str, publications: Iterable[int]) -> str:
+    """Return a query about some publications. Their numbers are literals, so that DuckDB skips other publications."""
+    return fill(SQL[name], {**SQL, "publications": ", ".join(map(str, publications))})
 
 
 def holds_the_same(connection: Connection, publication: int) -> bool:
@@ -138,8 +141,7 @@ def holds_the_same(connection: Connection, publication: int) -> bool:
 
 def keep_seen(connection: Connection, publication: int) -> None:
     """Store the sample of a publication."""
-    connection.execute("DELETE FROM priv.seen WHERE publication = ?", [publication])
-    connection.execute(SQL["keep_sample"], [publication])
+    connection.execute(fill(SQL["keep_sample"], {"publication": str(publication)}))
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,8 @@ def moved(
     if marked is None or level is None:
         return None
     level = max(marked.level, level)
-    (found,) = connection.execute(SQL["moves"], [publication, LAST >> level]).fetchall()
+    query = _of_publications("moves", [publication])
+    (found,) = connection.execute(query, [LAST >> level]).fetchall()
     arrived, gone, changed, placed = (count << level for count in found)
     return Moved(arrived, gone, changed, placed, level)
 
@@ -205,10 +208,7 @@ def same_columns(
     if not latest:
         return []
     rows = connection.execute(
-        fill(
-            SQL["agreement_of_columns"],
-            {"publications": _listed({number for *_, number in latest})},
-        ),
+        _of_publications("agreement_of_columns", {number for *_, number in latest}),
         [*(list(each) for each in zip(*latest, strict=True)), limit],
     ).fetchall()
     return [

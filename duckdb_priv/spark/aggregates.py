@@ -325,7 +325,7 @@ class SparkAggregates(Aggregates):
         )
         schema = ", ".join(f"{name} {CARRIED[kind][1]}" for name, kind in types.items())
         return self.frame.ask(
-            ("kernel", kernel.select, *kernel.reads),
+            ("kernel", kernel.select, kernel.drawing and kernel.drawing.records, *kernel.reads),
             lambda: in_tasks(self._records.select(*map(column, kernel.reads)), work, schema),
         )
 

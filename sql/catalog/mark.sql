@@ -1,11 +1,12 @@
 -- priv.mark: the records of each draw, by keyed marks. Private: never exported.
+-- Marks are random bits, so DuckDB would look for a compression in vain.
 
 CREATE TABLE priv.mark (
-    draw   UBIGINT  NOT NULL,
-    mark   UBIGINT  NOT NULL,
-    value  UINTEGER NOT NULL,
+    draw   UBIGINT  NOT NULL USING COMPRESSION rle,
+    mark   UBIGINT  NOT NULL USING COMPRESSION uncompressed,
+    value  UINTEGER NOT NULL USING COMPRESSION uncompressed,
     person UBIGINT,
-    epoch  UINTEGER NOT NULL
+    epoch  UINTEGER NOT NULL USING COMPRESSION rle
 );
 COMMENT ON TABLE  priv.mark IS 'PRIVATE, never exported: the records of each draw, so that publishing again is charged only for new records and values. Kept for up to 10 million records of a draw.';
 COMMENT ON COLUMN priv.mark.draw IS 'The first 64 bits of the fingerprint in priv.ledger, column "coins".';

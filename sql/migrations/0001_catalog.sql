@@ -13,6 +13,7 @@
 @sampled_record@
 @secret@
 @seen@
+@seen_column@
 @shown_pair@
 @shown_record@
 @warning@

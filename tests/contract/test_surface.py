@@ -161,6 +161,7 @@ PRIVATE_TABLES = {
     "publication",
     "secret",
     "seen",
+    "seen_column",
     "sampled_record",
     "shown_pair",
     "shown_record",

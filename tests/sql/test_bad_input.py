@@ -282,9 +282,10 @@ def test_after_every_error_the_database_still_publishes(unchanged):
         " (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger WHERE release = 'again')"
     )
     unchanged.execute("DELETE FROM priv.ledger WHERE release = 'again'")
-    unchanged.execute(
-        "DELETE FROM priv.seen WHERE publication NOT IN (SELECT publication FROM priv.ledger)"
-    )
+    for table in ("seen", "seen_column"):
+        unchanged.execute(
+            f"DELETE FROM priv.{table} WHERE publication NOT IN (SELECT publication FROM priv.ledger)"
+        )
 
 
 def test_a_source_that_is_not_committed_is_not_there_yet(world):

@@ -137,7 +137,7 @@ def test_a_dropped_or_replaced_release_stays_in_the_ledger(visits, published):
 
 def test_publications_of_the_same_keep_one_sample_between_them(visits, published):
     """A release that changes keeps a sample of its own, and the others still have theirs."""
-    samples = "SELECT publication, count(*), bit_xor(hash(mark, attribute, value)) FROM priv.seen"
+    samples = "SELECT publication, count(*), bit_xor(hash(mark, marks)) FROM priv.seen"
     before, after = (f"{samples} WHERE publication {sign} 1 GROUP BY ALL" for sign in "=>")
     given = {"sensitive": "disease", "record_id": "id", "replace": True}
     for number, retention in enumerate([0.3, 0.3, 0.5]):
@@ -168,7 +168,7 @@ def test_marks_are_equal_in_a_query_and_at_once(visits, published, monkeypatch, 
         marks.append(
             [
                 rows(visits, "SELECT mark, value, person FROM priv.mark ORDER BY ALL"),
-                rows(visits, "SELECT mark, attribute, value FROM priv.seen ORDER BY ALL"),
+                rows(visits, "SELECT mark, marks FROM priv.seen ORDER BY ALL"),
             ]
         )
         visits.execute("DELETE FROM priv.mark; DELETE FROM priv.seen")

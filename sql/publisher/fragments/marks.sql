@@ -14,15 +14,26 @@ look AS (
 SELECT (SELECT count(*) FROM temp.main._priv_fresh), (SELECT count(*) FROM temp.main._priv_fresh ANTI JOIN known USING (mark)),
     (SELECT coalesce(max(looks), 0) FROM look)
 
+-- name: same_places
+SELECT theirs.publication, coalesce(list(mine.place ORDER BY mine.place) FILTER (mine.sensitive), []) AS mine,
+    coalesce(list(theirs.place ORDER BY mine.place) FILTER (mine.sensitive), []) AS theirs,
+    coalesce(list(mine.place ORDER BY mine.place) FILTER (NOT mine.sensitive), []) AS mine_public,
+    coalesce(list(theirs.place ORDER BY mine.place) FILTER (NOT mine.sensitive), []) AS theirs_public
+FROM temp.main._priv_held_column AS mine JOIN priv.seen_column AS theirs USING (attribute, sensitive)
+WHERE theirs.publication IN (@publications@) GROUP BY theirs.publication
+
 -- name: moved
-WITH pair AS (
-    SELECT mine.mark, count(*) AS common, count(*) FILTER (mine.value <> seen.value) AS differ
-    FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark, attribute)
-    WHERE NOT mine.sensitive AND NOT seen.sensitive AND seen.publication IN (@publications@)
-    GROUP BY mine.mark, seen.publication
+WITH same AS (@same_places@),
+pair AS (
+    SELECT mine.mark, len(mine_public) AS common,
+        list_select(mine.marks, mine_public) AS mine, list_select(seen.marks, theirs_public) AS theirs
+    FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark) JOIN same USING (publication)
+    WHERE seen.publication IN (@publications@) AND common > 0
 )
-SELECT count(*), count(*) FILTER (NOT here)
-FROM (SELECT bool_or(2 * differ < common) AS here FROM pair GROUP BY mark)
+SELECT count(*), count(*) FILTER (NOT here) FROM (
+    SELECT bool_or(mine = theirs OR 2 * len(list_filter(list_zip(mine, theirs), lambda x: x[1] <> x[2])) < common) AS here
+    FROM pair GROUP BY mark
+)
 
 -- name: forget_redrawn
 DELETE FROM priv.mark AS known USING (SELECT mark, @value@ AS value FROM temp.main._priv_mark) AS mine
@@ -32,22 +43,29 @@ WHERE draw = $1::UBIGINT AND known.mark = mine.mark AND known.value = mine.value
 INSERT INTO priv.mark SELECT $1, mark, @value@, person, $2 FROM @records@
 
 -- name: same_sample
-SELECT (SELECT (count(*), sum(hash(mark, attribute, sensitive, value)::HUGEINT)) FROM temp.main._priv_held)
-    = (SELECT (count(*), sum(hash(mark, attribute, sensitive, value)::HUGEINT)) FROM priv.seen WHERE publication = $1)
+SELECT (SELECT (count(*), sum(hash(mark, marks)::HUGEINT)) FROM temp.main._priv_held)
+    = (SELECT (count(*), sum(hash(mark, marks)::HUGEINT)) FROM priv.seen WHERE publication = $1)
+AND (SELECT list((place, attribute, sensitive) ORDER BY place) FROM temp.main._priv_held_column)
+    = (SELECT list((place, attribute, sensitive) ORDER BY place) FROM priv.seen_column WHERE publication = $1)
 
 -- name: keep_sample
-INSERT INTO priv.seen SELECT $1, mark, attribute, sensitive, value FROM temp.main._priv_held
+DELETE FROM priv.seen WHERE publication = @publication@;
+DELETE FROM priv.seen_column WHERE publication = @publication@;
+INSERT INTO priv.seen SELECT @publication@, mark, marks FROM temp.main._priv_held;
+INSERT INTO priv.seen_column SELECT @publication@, place, attribute, sensitive FROM temp.main._priv_held_column
 
 -- name: moves
-WITH mine AS (SELECT mark, attribute, sensitive, value FROM temp.main._priv_held WHERE mark <= $2::UBIGINT),
-theirs AS (SELECT mark, attribute, sensitive, value FROM priv.seen WHERE publication = $1 AND mark <= $2::UBIGINT),
-other AS (
-    SELECT mine.mark, bool_or(mine.sensitive) AS redrawn
-    FROM mine JOIN theirs USING (mark, attribute, sensitive) WHERE mine.value <> theirs.value GROUP BY mine.mark
+WITH same AS (@same_places@),
+mine AS (FROM temp.main._priv_held WHERE mark <= $1::UBIGINT),
+theirs AS (FROM priv.seen WHERE publication IN (@publications@) AND mark <= $1::UBIGINT),
+pair AS (
+    SELECT list_select(mine.marks, mine) <> list_select(theirs.marks, theirs) AS redrawn,
+        list_select(mine.marks, mine_public) <> list_select(theirs.marks, theirs_public) AS placed
+    FROM mine JOIN theirs USING (mark) JOIN same USING (publication)
 )
-SELECT (SELECT count(DISTINCT mark) FROM mine ANTI JOIN theirs USING (mark)),
-    (SELECT count(DISTINCT mark) FROM theirs ANTI JOIN mine USING (mark)),
-    (SELECT count(*) FROM other WHERE redrawn), (SELECT count(*) FROM other WHERE NOT redrawn)
+SELECT (SELECT count(*) FROM mine ANTI JOIN theirs USING (mark)),
+    (SELECT count(*) FROM theirs ANTI JOIN mine USING (mark)),
+    count(*) FILTER (redrawn), count(*) FILTER (placed AND NOT redrawn) FROM pair
 
 -- name: latest_of_each_column
 WITH entry AS (
@@ -63,16 +81,20 @@ SELECT attribute, sensitive, max(publication) FROM held GROUP BY ALL
 -- name: agreement_of_columns
 WITH latest (attribute, sensitive, publication) AS
     (SELECT unnest($1::VARCHAR[]), unnest($2::BOOLEAN[]), unnest($3::BIGINT[])),
+mine AS (
+    SELECT mark, attribute, sensitive, marks[place] AS value FROM temp.main._priv_held, temp.main._priv_held_column
+    WHERE mark <= $4::UBIGINT AND attribute <> '*'
+),
 theirs AS (
-    FROM priv.seen SEMI JOIN latest USING (publication, attribute, sensitive)
-    WHERE mark <= $4::UBIGINT AND publication IN (@publications@)
+    SELECT mark, attribute, sensitive, marks[place] AS value
+    FROM priv.seen JOIN (priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) USING (publication)
+    WHERE mark <= $4::UBIGINT AND publication IN (@publications@) AND attribute <> '*'
 ),
 cell AS (
     SELECT mine.attribute AS a, mine.sensitive AS b, theirs.attribute AS c, theirs.sensitive AS d,
         mine.value AS u, theirs.value AS v, count(*) AS rows
-    FROM temp.main._priv_held AS mine JOIN theirs USING (mark)
+    FROM mine JOIN theirs USING (mark)
     WHERE (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute
-        AND mine.attribute <> '*' AND theirs.attribute <> '*'
     GROUP BY ALL
 ),
 agreed AS (
