@@ -17,8 +17,7 @@ import duckdb
 import numpy as np
 
 from duckdb_priv.card.charts import Chart, error_chart
-from duckdb_priv.card.posteriors import highest_posteriors
-from duckdb_priv.card.reliability import reliable_from
+from duckdb_priv.card.figures import highest_posteriors, reliable_from
 from duckdb_priv.engine.source import Source, parse_name
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator.forms import form_of

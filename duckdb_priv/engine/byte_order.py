@@ -17,6 +17,7 @@ from duckdb.sqltypes import DuckDBPyType
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import make_table, select
 
 EXACT = re.compile(
     r"^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(.*\)|DATE|TIME(_NS)?|TIME(STAMP)? WITH TIME ZONE"
@@ -113,17 +114,15 @@ def read_exactly(table: str, types: Mapping[str, str], texts: Mapping[str, str])
     zeros = {name: one_zero(identifier(name), kind) for name, kind in types.items()}
     read = {**texts} | {name: sql for name, sql in zeros.items() if sql != identifier(name)}
     replaced = ", ".join(f"{sql} AS {identifier(name)}" for name, sql in read.items())
-    return f"(SELECT * REPLACE ({replaced}) FROM {table})" if read else table
+    return f"({select([f'* REPLACE ({replaced})'], table)})" if read else table
 
 
 def _collated(workspace: Workspace, table: str, names: Sequence[str]) -> list[str]:
     """Return the text columns that have a collation; DuckDB reports it of tables only, so an empty table is made."""
     if not names:
         return []
-    columns = ", ".join(f"{identifier(name)} AS c{n}" for n, name in enumerate(names))
-    workspace.cursor.execute(
-        f"CREATE TEMP TABLE _priv_texts_of_source AS SELECT {columns} FROM {table} LIMIT 0"
-    )
+    columns = (f"{identifier(name)} AS c{n}" for n, name in enumerate(names))
+    make_table(workspace.cursor, "_priv_texts_of_source", f"{select(columns, table)} LIMIT 0")
     ((written,),) = workspace.rows(
         "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = '_priv_texts_of_source'"
     )

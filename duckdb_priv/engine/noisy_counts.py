@@ -12,6 +12,7 @@ from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.release.catalog import now
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import section
 
 
 class NoisyCounts:
@@ -66,8 +67,7 @@ class NoisyCounts:
         cursor = self.instance.cursor()
         try:
             cursor.executemany(
-                f"INSERT INTO {identifier(database)}.priv.noisy_count"
-                " (population, epsilon, calls, asked_at) VALUES (?, ?, ?, ?)",
+                section("publishing", "charge_noisy_count", database=identifier(database)),
                 [[*of, number, now()] for of, number in calls.items()],
             )
         finally:

@@ -34,8 +34,8 @@ from duckdb_priv.release.arguments import (
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifiers
-from duckdb_priv.sqltext.reading import count_of
-from duckdb_priv.sqltext.templates import body, fill, template
+from duckdb_priv.sqltext.reading import count_of, make_table
+from duckdb_priv.sqltext.templates import body, fill, section, template
 
 EVALUATION = "_priv_evaluation"
 """Temporary table with one row per release and query."""
@@ -76,7 +76,7 @@ def evaluate(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     """Answer a workload from releases and from the source; return one row per release and query."""
     (arguments,) = read(given, EvaluationArguments, of="evaluate")
     compare(workspace, arguments)
-    relation = workspace.cursor.execute(f"FROM {EVALUATION} ORDER BY release, query")
+    relation = workspace.cursor.execute(section("evaluation/workload", "answers"))
     names = [column[0] for column in relation.description]
     return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
 
@@ -208,10 +208,9 @@ def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Sou
         "SELECT mechanism FROM priv.release WHERE release = ?", [release]
     )
     ids = METHODS[mechanism].entered(workspace, source, release)
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {ENTERED} AS {ids}")
-    table = (
-        f"(FROM {source.table} SEMI JOIN temp.main.{ENTERED} USING ({identifiers(last.record_id)}))"
-    )
+    make_table(cursor, ENTERED, ids)
+    ids = identifiers(last.record_id)
+    table = section("kernels", "entered", source=source.table, ids=ids)
     return replace(source, table=table, rows=count_of(cursor, table))
 
 

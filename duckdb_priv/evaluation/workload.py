@@ -38,7 +38,8 @@ from duckdb_priv.release.arguments import (
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.reading import count_of, make_table, select
+from duckdb_priv.sqltext.templates import section
 
 SETS_PER_SIZE = 20
 """The default number of sets of public attributes of each size in a workload."""
@@ -148,7 +149,12 @@ def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     return [
         dict(zip((*OF_A_QUERY, "true_count", "selectivity"), row, strict=True))
         for row in workspace.rows(
-            f"SELECT {', '.join(OF_A_QUERY)}, true_count, true_count / {source.rows} FROM {TABLE} ORDER BY query"
+            section(
+                "evaluation/workload",
+                "selectivities",
+                columns=", ".join(OF_A_QUERY),
+                rows=str(source.rows),
+            )
         )
     ]
 
@@ -177,10 +183,8 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
             for name in (*names, attribute):
                 weight /= variety[name]
             connection.execute(_draw_sql(source.table, names, attribute, weight, wish))
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[-1]} AS"
-        " SELECT row_number() OVER (ORDER BY place) AS query, conditions, attribute, value, true_count"
-        f" FROM _priv_drawn ORDER BY place LIMIT {wish.queries}"
+    make_table(
+        connection, TABLE, section("evaluation/workload", "numbered", queries=str(wish.queries))
     )
     drawn = count_of(connection, TABLE)
     if not drawn:
@@ -193,11 +197,11 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
 def _variety(connection: Connection, source: Source, public: Sequence[str]) -> dict[str, int]:
     """Count the distinct values of each column, including the missing value."""
     names = [*public, *source.sensitive]
-    counts = ", ".join(
+    counts = (
         f"count(DISTINCT {identifier(name)}) + (count({identifier(name)}) < count(*))::INTEGER"
         for name in names
     )
-    row = connection.execute(f"SELECT {counts} FROM {source.table}").fetchall()[0]
+    (row,) = connection.execute(select(counts, source.table)).fetchall()
     return dict(zip(names, row, strict=True))
 
 
@@ -235,14 +239,18 @@ def _draw_sql(table: str, names: Sequence[str], attribute: str, weight: float, w
     of_query = ", ".join(f"{identifier(name)}::VARCHAR" for name in (*names, attribute))
     conditions = ", ".join(f"{literal(name)}: {identifier(name)}::VARCHAR" for name in names)
     written = ", ".join(map(literal, (wish.seed, *names, attribute)))
-    return f"""
-        INSERT INTO _priv_drawn
-        SELECT {literal(attribute)}, {identifier(attribute)}::VARCHAR, MAP {{{conditions}}}, _priv_count,
-            -ln((md5_number_lower(to_json([{written}, {of_query}])::VARCHAR)::DOUBLE + 1) / 2e0**64)
-                / {literal(weight)} AS place
-        FROM (
-            SELECT {columns}, count(*) AS _priv_count FROM {table} GROUP BY ALL
-            HAVING _priv_count BETWEEN {wish.low} AND {wish.high}
-        )
-        ORDER BY place LIMIT {wish.queries}
-    """
+    return section(
+        "evaluation/workload",
+        "draw",
+        attribute=literal(attribute),
+        value=identifier(attribute),
+        conditions=conditions,
+        written=written,
+        of_query=of_query,
+        weight=literal(weight),
+        columns=columns,
+        table=table,
+        low=str(wish.low),
+        high=str(wish.high),
+        queries=str(wish.queries),
+    )

@@ -28,6 +28,7 @@ from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import ReleaseName, Roles
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import section
 
 
 def audit(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
@@ -178,10 +179,9 @@ def _records(workspace: Workspace, release: str) -> list[AuditRow]:
         records = f"sum({identifier(scales[0])})" if scales and several else "count(*)"
         columns = ", ".join(map(identifier, public))
         table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
-        (alone,) = workspace.rows(
-            f"SELECT count(*) FILTER (size = 1) / sum(size) FROM"
-            f" (SELECT {records} AS size FROM {table} GROUP BY {columns})"
-        )[0]
+        fillings = {"records": records, "table": table, "columns": columns}
+        query = section("audits", "unique_share", **fillings)
+        ((alone,),) = workspace.rows(query)
         rows.append(
             finding(
                 "singletons",

@@ -15,6 +15,7 @@ from duckdb_priv.sqltext.quoting import identifier, literal
 
 SCHEMA = "main"
 """The schema of releases: every search path includes it, and a release file has no other."""
+SEE = "Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
 MOST_CODES = 12
 """The most codes that the comment on a column explains."""
 DONE = {
@@ -67,10 +68,7 @@ def statements(
     done = {DONE[role] for _, role in columns if role in DONE}
     return [
         f"COMMENT ON {kind} {table} IS "
-        + literal(
-            f"Published by duckdb_priv ({mechanism}): {' and '.join(sorted(done))}."
-            " Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
-        ),
+        + literal(f"Published by duckdb_priv ({mechanism}): {' and '.join(sorted(done))}. {SEE}"),
         *(
             f"COMMENT ON COLUMN {table}.{identifier(of.name)} IS {literal(stated)}"
             for of, role in columns

@@ -12,7 +12,9 @@ import duckdb
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.release.request import Request
+from duckdb_priv.sqltext.calls import call
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import section
 
 WORDS = ("title", "description", "contact", "licence")
 """Texts for readers, kept when a release is replaced."""
@@ -43,7 +45,7 @@ class Declared:
         """Write the call that publishes the next version."""
         name = literal(self.release)
         if self.frame is None:
-            return f"FROM priv.refresh({name})"
+            return call("refresh", [self.release], {}).removesuffix(";")
         return f"duckdb_priv.spark.refresh(publisher, frame, {name}, path=…)"
 
     @property
@@ -71,9 +73,7 @@ def _read(
     cursor: duckdb.DuckDBPyConnection, condition: str, parameters: list[str]
 ) -> list[Declared]:
     rows = cursor.execute(
-        "SELECT release, mechanism, schemas, version, digest, exported, arguments, export, frame"
-        f" FROM priv.publication WHERE {condition} ORDER BY release",
-        parameters,
+        section("publishing", "declarations", condition=condition), parameters
     ).fetchall()
     return [
         Declared(
@@ -170,15 +170,15 @@ def keep_export(workspace: Workspace, release: str, export: Mapping[str, Any]) -
     """Store the arguments of an export after it is complete."""
     home = identifier(workspace.database)
     version = workspace.rows(
-        f"SELECT version FROM {home}.priv.publication WHERE lower(release) = lower(?)", [release]
+        section("publishing", "versions_of_declaration", database=home),
+        [release],
     )
 
     def keep() -> None:
         # The transaction of the export writes to another database, so this needs its own.
         with workspace.another_cursor() as cursor:
             cursor.execute(
-                f"UPDATE {home}.priv.publication SET export = ?, exported = ?"
-                " WHERE lower(release) = lower(?)",
+                section("publishing", "declare_export", database=home),
                 [json.dumps(export), version[0][0], release],
             )
 

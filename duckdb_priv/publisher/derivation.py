@@ -45,6 +45,7 @@ from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import count_of, types_of
+from duckdb_priv.sqltext.templates import section
 
 DERIVED = "derive"
 """The method name in the declaration of a derived release."""
@@ -213,14 +214,21 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
         f"{identifier(name)}::{kind} AS {identifier(of[name].attribute)}"
         for name, kind in kinds.items()
     )
-    numbered = f"row_number() OVER (PARTITION BY {identifiers(described)})"
     rows = count_of(workspace.cursor, table)
     most = workspace.rows(
         "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
         [finer, RECORDS],
     )
     return Source(
-        table=f"(SELECT {selected}, to_json([{listed}])::VARCHAR || '/' || {numbered} AS {ROW} FROM {table})",
+        table=section(
+            "publishing",
+            "rows_as_records",
+            columns=selected,
+            texts=listed,
+            row=identifiers(described),
+            id=ROW,
+            table=table,
+        ),
         name=finer,
         types={of[name].attribute: kind for name, kind in kinds.items()} | {ROW: "VARCHAR"},
         public=tuple(of[name].attribute for name in described if of[name].role == "public"),

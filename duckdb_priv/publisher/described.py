@@ -14,6 +14,7 @@ from duckdb_priv.publisher.declared import WORDS
 from duckdb_priv.publisher.persons import PERSON, RECORDS
 from duckdb_priv.release import catalog
 from duckdb_priv.release.catalog import Connection, PublishedColumn
+from duckdb_priv.sqltext.templates import section
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ def describe(connection: Connection, name: str) -> Described:
     """Describe a release of a publisher's database; raises UnknownRelease."""
     release = catalog.find_release(connection, name)
     ((mechanism, parameters, rows, published_at, library, version, *words),) = connection.execute(
-        "SELECT mechanism, parameters, rows_published, created_at, library_version, version,"
-        f" {', '.join(WORDS)} FROM priv.release WHERE release = ?",
+        section("publishing", "words_of_release", words=", ".join(WORDS)),
         [release],
     ).fetchall()
     method = METHODS.named(mechanism)

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.estimator import dialects, estimated, examples, labels, macros, read_me, views
 from duckdb_priv.estimator.written import Written
-from duckdb_priv.publisher import comments, metadata, page, scripts
+from duckdb_priv.publisher import comments, metadata, page
 from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import keep_export
 from duckdb_priv.publisher.described import describe
@@ -32,6 +33,8 @@ from duckdb_priv.publisher.placing import (
     move_folder,
     place_for,
     refuse_replaying,
+    refuse_unmarked,
+    write_text,
 )
 from duckdb_priv.publisher.signing import Signature, SigningKey, sign_file, signing_key
 from duckdb_priv.release import catalog
@@ -113,7 +116,7 @@ def export_with(
     documents = [metadata.place_of(path, form) for form in arguments.metadata]
     for place in documents:
         metadata.check_replaceable(place, release)
-    views_elsewhere = scripts.written(workspace, release, path, arguments.dialects)
+    views_elsewhere = _scripts(workspace, release, path, arguments.dialects)
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
         _check_replaceable_file(workspace, path, release)
@@ -131,7 +134,8 @@ def export_with(
         _write_folder(workspace, path, release, html, key, shown=arguments.card)
     if described is not None:
         metadata.write(workspace, path, described, arguments.metadata)
-    scripts.write(workspace, views_elsewhere)
+    for place, text in views_elsewhere.items():
+        workspace.on_commit.append(partial(write_text, place, text))
     keep_export(workspace, release, asdict(replace(arguments, path=str(path))))
     return [
         {
@@ -407,3 +411,23 @@ def script_text(
     ]
     script = _title(release) + SCRIPT_USE + "\n" + ";\n\n".join(statements) + ";\n"
     return without_carriage_returns(script)
+
+
+def _scripts(
+    workspace: Workspace, release: str, export: Path, wanted: Sequence[str]
+) -> dict[Path, str]:
+    """Return the text of each script, by path.
+
+    Raises InvalidParameter if another file has that path, or if the release cannot be counted outside DuckDB.
+    """
+    if not wanted:
+        return {}
+    attributes = catalog.sensitive_attributes(workspace.cursor, release)
+    columns = catalog.published_columns(workspace.cursor, release)
+    public = [of.name for of in columns if of.role == "public"]
+    found = {}
+    for dialect in dict.fromkeys(wanted):
+        place = beside(export, f"{dialect}.sql")
+        refuse_unmarked(place, dialects.mark(release), release, "dialects")
+        found[place] = dialects.script(release, attributes, public, dialect)
+    return found

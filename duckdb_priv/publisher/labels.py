@@ -16,7 +16,9 @@ from duckdb_priv.methods.common.tables import read_columns, shown
 from duckdb_priv.release.arguments import UNSEEN
 from duckdb_priv.release.catalog import Labels
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import section
 
+COMPARED = "values are compared as text, as SELECT DISTINCT {}::VARCHAR shows them"
 COLUMNS = {name: f"{name}::VARCHAR" for name in ("attribute", "value", "label")}
 """The columns of the label table, each with the SQL that reads it."""
 
@@ -87,7 +89,7 @@ def labels_of(
         if not chosen[name] and role != "generalized":
             raise InvalidParameter(
                 f"labels {table!r} explains no value that {name!r} has",
-                hint=f"values are compared as text, as SELECT DISTINCT {identifier(name)}::VARCHAR shows them",
+                hint=COMPARED.format(identifier(name)),
             )
         if left := len(book[name]) - len(chosen[name]):
             warnings.append(
@@ -98,8 +100,6 @@ def labels_of(
 
 
 def _values(workspace: Workspace, name: str, target: str) -> tuple[str | None, ...]:
-    rows = workspace.rows(
-        f"SELECT value::VARCHAR FROM (SELECT DISTINCT {identifier(name)} AS value FROM {target})"
-        " ORDER BY value NULLS LAST"
-    )
-    return tuple(value for (value,) in rows)
+    column = identifier(name)
+    query = section("publishing", "values_of_column", column=column, table=target)
+    return tuple(value for (value,) in workspace.rows(query))

@@ -15,7 +15,9 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.publisher.placing import begin, give_up, move_file, replaceable
 from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import section
 
+SAVE = "COPY (FROM priv.card) TO 'card.html' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '');"
 VIEW = "priv.card"
 DOCTYPE = "<!doctype html>\n"
 
@@ -42,12 +44,9 @@ def _beginning(release: str) -> str:
 def statements(html: str) -> list[str]:
     """Return the SQL that stores a page in the release of the current database."""
     return [
-        f"CREATE VIEW {VIEW} AS FROM (VALUES ({literal(html)})) AS t(html)",
+        section("publishing", "page", view=VIEW, html=literal(html)),
         f"COMMENT ON VIEW {VIEW} IS "
-        + literal(
-            "What this release is, for people: one page of HTML. To save it:"
-            f" COPY (FROM {VIEW}) TO 'card.html' (FORMAT csv, HEADER false, QUOTE '', ESCAPE '');"
-        ),
+        + literal(f"What this release is, for people: one page of HTML. To save it: {SAVE}"),
     ]
 
 

@@ -23,6 +23,7 @@ from duckdb_priv.release.promise import NOTHING, VALUE, factor, of_person, weak
 from duckdb_priv.release.promise import PERSON as WEAK
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
+from duckdb_priv.sqltext.templates import section
 
 RECORDS = "records_of_a_person"
 """The guarantee that states how many records a person has."""
@@ -208,10 +209,10 @@ def audit_persons(
     most, _ = whole.get(RECORDS, (1, {}))
     rows = []
     if RECORDS in whole and source is not None and source.person:
-        counted, records = workspace.rows(
-            f"SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM {source.table}"
-            f" GROUP BY {identifiers(source.person)})"
-        )[0]
+        query = section(
+            "audits", "records_of_persons", source=source.table, person=identifiers(source.person)
+        )
+        ((counted, records),) = workspace.rows(query)
         published = last_of(workspace.cursor, release).records
         rows.append(
             finding(

@@ -10,6 +10,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.publisher.withdrawal import leave_out_withdrawn
 from duckdb_priv.release.request import Request
 from duckdb_priv.sqltext.quoting import identifiers
+from duckdb_priv.sqltext.templates import section
 
 
 def open_records(workspace: Workspace, request: Request) -> tuple[Source, Source]:
@@ -30,7 +31,6 @@ def digest_of(workspace: Workspace, source: Source) -> str:
     """
     columns = identifiers(dict.fromkeys([*source.read_types, *source.person]))
     ((digest,),) = workspace.rows(
-        "SELECT count(*) || '/' || bit_xor(record) || '/' || sum(record::HUGEINT)"
-        f" FROM (SELECT hash({columns}) AS record FROM {source.table})"
+        section("publishing", "digest_of_records", columns=columns, source=source.table)
     )
     return str(digest)

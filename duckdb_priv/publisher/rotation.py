@@ -36,13 +36,17 @@ def rotate_secret(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[s
     return [{"fingerprint": mark, "releases": releases, "statement": _cost(releases)}]
 
 
+FROM_NOW_ON = (
+    "The same records show other values from now on, so that publishing them again adds the whole epsilon to what was"
+    " published, as FROM priv.ledger() says; in new decoy groups they are refused, unless republish := true."
+)
+
+
 def _cost(releases: int) -> str:
     if not releases:
         return "Nothing was published with the former secret, so this costs nothing."
     several = f"{releases} releases were" if releases > 1 else "One release was"
     return (
         f"{several} published with the former secret, and stay as they are: who has it can undo their noise, now as"
-        " before. The same records show other values from now on, so that publishing them again adds the whole epsilon"
-        " to what was published, as FROM priv.ledger() says; in new decoy groups they are refused, unless"
-        " republish := true."
+        f" before. {FROM_NOW_ON}"
     )

@@ -8,7 +8,7 @@ ledger is charged. One transaction contains everything: the table, its catalog r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from duckdb_priv.publisher.labels import labels_of, read_labels
 from duckdb_priv.publisher.publication import Publication, catalog_rows
 from duckdb_priv.publisher.records import digest_of, open_records
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import renamed_columns
+from duckdb_priv.release.model import SensitiveAttribute, renamed_columns
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.reading import count_of, types_of
@@ -206,7 +206,7 @@ def record(p: Publication) -> None:
     catalog.write(p.workspace.cursor, catalog_rows(p, _described_types(p.types, p.plan)))
     attributes = catalog.sensitive_attributes(p.workspace.cursor, p.release)
     macros.add(p.workspace.cursor, p.release, attributes)
-    describe(p.workspace, p.release, p.kind)
+    describe(p.workspace, p.release, attributes, p.kind)
 
 
 def declare(
@@ -262,9 +262,10 @@ WRITING: tuple[PublishingStep, ...] = (
 STEPS = (*DECIDING, *WRITING)
 
 
-def describe(workspace: Workspace, release: str, kind: str) -> None:
+def describe(
+    workspace: Workspace, release: str, attributes: Sequence[SensitiveAttribute], kind: str
+) -> None:
     """Write the comments on a published table or view, and create its tables of estimates."""
-    attributes = catalog.sensitive_attributes(workspace.cursor, release)
     for statement in comments.statements(workspace.cursor, release, attributes, kind):
         workspace.cursor.execute(statement)
     views.create_sensitive_tables(workspace.cursor, attributes)

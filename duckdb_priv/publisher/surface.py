@@ -16,7 +16,7 @@ from duckdb_priv.release.arguments import LEVELS, specs
 from duckdb_priv.release.request import Request, SensitiveRequest
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, listed, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, fill, read, section
 
 FRAGMENTS = (
     "caller",
@@ -71,7 +71,9 @@ def _of_one(method: Method) -> dict[str, str]:
         "parameters": _parameters({name: known[name][1] for name in names}),
         "arguments": _arguments(names),
         # Arguments of a table function are constants: DuckDB itself refuses a subquery, which could read the source.
-        "constants": f"FROM repeat({{{_arguments(constants)}}}, 1)" if constants else "",
+        "constants": section("publishing", "constants", arguments=_arguments(constants))
+        if constants
+        else "",
         "comment": literal(method.comment),
     }
 

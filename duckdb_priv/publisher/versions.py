@@ -24,6 +24,7 @@ from duckdb_priv.release.catalog import EarlierVersion, Version
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.templates import section
 
 FOLLOWED = 400
 """The most earlier versions that are listed, each with its distance to the last one: a year of daily versions."""
@@ -137,12 +138,9 @@ def _shared(workspace: Workspace, release: str, table: str) -> int | None:
     types, earlier = (types_of(workspace.cursor, each) for each in (table, before))
     if [*types.items()] != [*earlier.items()]:
         return None
-    row = f"hash({identifiers(types)})"
-    counted = f"SELECT {row} AS row, count(*) AS rows FROM {{}} GROUP BY ALL"
-    ((kept,),) = workspace.rows(
-        "SELECT coalesce(sum(least(mine.rows, theirs.rows)), 0)::BIGINT"
-        f" FROM ({counted.format(table)}) AS mine JOIN ({counted.format(before)}) AS theirs USING (row)"
-    )
+    fillings = {"columns": identifiers(types), "table": table, "before": before}
+    query = section("publishing", "shared_rows", **fillings)
+    ((kept,),) = workspace.rows(query)
     return int(kept)
 
 

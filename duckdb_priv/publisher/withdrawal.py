@@ -24,7 +24,8 @@ from duckdb_priv.release.catalog import spent
 from duckdb_priv.release.promise import sure_of
 from duckdb_priv.release.request import population_argument
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import place
+from duckdb_priv.sqltext.reading import select
+from duckdb_priv.sqltext.templates import place, section
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,13 @@ def _mark(workspace: Workspace, ids: IdColumns, values: Sequence[Any]) -> int | 
     missing = " OR ".join(f"{identifier(name)} IS NULL" for name in ids.columns)
     stream = str(workspace.open_stream(mark_stream(workspace)))
     ((number, unreadable),) = workspace.rows(
-        f"SELECT {_mark_sql(ids, stream)}, {missing} FROM (SELECT {columns}) AS s",
+        section(
+            "publishing",
+            "mark_of_id",
+            mark=_mark_sql(ids, stream),
+            missing=missing,
+            columns=columns,
+        ),
         [str(value) for value in values],
     )
     return None if unreadable else int(number)
@@ -126,9 +133,10 @@ def leave_out_withdrawn(workspace: Workspace, source: Source) -> Source:
         tables[table] = Table.of({"mark": pa.array(held, pa.uint64())})
         mark_of = _mark_sql(IdColumns(ids.kind, names, types), place(MARKS))
         missing = " OR ".join(f"s.{alias} IS NULL" for alias in names)
-        leaves.append(f"(NOT ({missing}) AND {mark_of} IN (SELECT mark FROM {table}))")
-    select = f"SELECT {', '.join(columns)} FROM {place(RECORDS)} AS t"
-    kernel = Kernel(source.types, select, {MARKS: mark_stream(workspace)}, tables=tables)
+        fillings = {"missing": missing, "mark": mark_of, "table": table}
+        leaves.append(section("publishing", "withdrawn_record", **fillings))
+    records = select(columns, f"{place(RECORDS)} AS t")
+    kernel = Kernel(source.types, records, {MARKS: mark_stream(workspace)}, tables=tables)
     left = aggregates_of(workspace, source).without(kernel, " OR ".join(leaves))
     if not left.rows:
         raise InvalidSource(

@@ -22,7 +22,7 @@ from duckdb_priv.release.model import (
 )
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, fill, read, section
 from duckdb_priv.version import __version__
 
 PUBLIC = ("release", "attribute", "coefficient", "guarantee")
@@ -217,7 +217,7 @@ def _read(
     found = (
         connection.execute(select)
         if release is None
-        else connection.execute(f"{select} WHERE release = ?", [release])
+        else connection.execute(section("publishing", "of_release", query=select), [release])
     )
     names = [name for name, *_ in found.description]
     rows = found.fetchall()
@@ -341,21 +341,24 @@ class Version:
 def write(connection: Connection, rows: Mapping[str, Sequence[Any]]) -> None:
     """Write rows into catalog tables; each item is a tuple (one row) or an Arrow table of rows."""
     for table, found in rows.items():
-        name = f"priv.{identifier(table)}"
+        name = identifier(table)
         listed = [row for row in found if isinstance(row, tuple)]
         if listed:
             marks = f"({', '.join('?' * len(listed[0]))})"
             connection.execute(
-                f"INSERT INTO {name} VALUES {', '.join([marks] * len(listed))}",
+                section(
+                    "publishing", "write_rows", table=name, rows=", ".join([marks] * len(listed))
+                ),
                 [value for row in listed for value in row],
             )
         for packed in (row for row in found if not isinstance(row, tuple)):
             connection.register("_priv_rows", packed)
-            connection.execute(f"INSERT INTO {name} BY NAME FROM _priv_rows")
+            connection.execute(section("publishing", "write_table", table=name))
             connection.unregister("_priv_rows")
 
 
 def forget(connection: Connection, release: str) -> None:
     """Delete the catalog rows of a release; the ledger keeps its entries."""
     for table in (*PUBLIC, "warning"):
-        connection.execute(f"DELETE FROM priv.{identifier(table)} WHERE release = ?", [release])
+        query = section("publishing", "forget_release", table=identifier(table))
+        connection.execute(query, [release])

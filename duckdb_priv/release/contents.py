@@ -19,7 +19,8 @@ import pyarrow as pa
 from duckdb_priv.release import catalog
 from duckdb_priv.release.normal_form import normal_statements
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.reading import select, types_of
+from duckdb_priv.sqltext.templates import section
 
 BATCH_ROWS = 100_000
 AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|BOOLEAN|FLOAT|DOUBLE|DATE|VARCHAR")
@@ -45,7 +46,12 @@ def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Pa
     """
     place = folder / uuid.uuid4().hex
     connection.execute(
-        f"EXPORT DATABASE {identifier(database)} TO {literal(str(place))} (FORMAT parquet)"
+        section(
+            "publishing",
+            "export_database",
+            database=identifier(database),
+            folder=literal(str(place)),
+        )
     )
     return sorted(normal_statements((place / "schema.sql").read_text("utf-8")))
 
@@ -56,8 +62,7 @@ def comments(connection: duckdb.DuckDBPyConnection, database: str) -> set[tuple[
         (kind, *map(str, row))
         for kind, query in COMMENTS.items()
         for row in connection.execute(
-            f"SELECT * FROM ({query} WHERE database_name = ?) WHERE comment IS NOT NULL",
-            [database],
+            section("publishing", "commented", objects=query), [database]
         ).fetchall()
     }
 
@@ -73,7 +78,7 @@ def catalog_digest(connection: duckdb.DuckDBPyConnection, database: str) -> str:
     """Return the digest of the catalog rows."""
     texts = []
     for table in catalog.PUBLIC:
-        answer = connection.execute(f"FROM {identifier(database)}.priv.{table}")
+        answer = connection.execute(select("*", f"{identifier(database)}.priv.{table}"))
         names = [column[0] for column in answer.description]
         rows = [json.dumps([table, names, row], default=str) for row in answer.fetchall()]
         texts += sorted(rows)
@@ -90,7 +95,7 @@ def rows_digest(connection: duckdb.DuckDBPyConnection, database: str, release: s
         for number, ((name, _), kind) in enumerate(zip(columns, kinds, strict=True))
     )
     hashes = [hashlib.sha256() for _ in columns]
-    with connection.sql(f"SELECT {selected} FROM {table}").to_arrow_reader(BATCH_ROWS) as reader:
+    with connection.sql(select([selected], table)).to_arrow_reader(BATCH_ROWS) as reader:
         for batch in reader:
             for each, column in zip(hashes, batch.columns, strict=True):
                 for piece in _bytes(column):

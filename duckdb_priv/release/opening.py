@@ -11,6 +11,7 @@ from duckdb_priv.errors import InvalidReleaseFile, echoed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.given import check_path
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import select
 from duckdb_priv.version import __version__
 
 LOG = logging.getLogger("duckdb_priv")
@@ -128,9 +129,8 @@ def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
         raise InvalidReleaseFile(
             f"{name} is a DuckDB file, but no release", hint="look for the file that was published"
         )
-    versions = connection.execute(
-        f"SELECT library_version FROM {identifier(database)}.priv.release"
-    ).fetchall()
+    release = f"{identifier(database)}.priv.release"
+    versions = connection.execute(select(["library_version"], release)).fetchall()
     newest = max((_parts(str(version)) for (version,) in versions), default=(0, 0))
     if newest > _parts(__version__):
         raise InvalidReleaseFile(

@@ -13,7 +13,9 @@ import duckdb
 from rich.console import Console
 
 from duckdb_priv.engine.private_files import for_readers
-from duckdb_priv.errors import NotVerified, one_line, visible
+from duckdb_priv.engine.randomness import fingerprint, new_secret
+from duckdb_priv.engine.secrets import stored_secret, write_for_owner
+from duckdb_priv.errors import InvalidParameter, NotVerified, one_line, visible
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.shell import operations
 from duckdb_priv.shell.database_files import (
@@ -25,10 +27,11 @@ from duckdb_priv.shell.database_files import (
 )
 from duckdb_priv.shell.dotcommands import Leave
 from duckdb_priv.shell.execution import Execution, watched
-from duckdb_priv.shell.options import beside_options, key_option
-from duckdb_priv.shell.outcome import one_sentence
+from duckdb_priv.shell.given_secret import written
+from duckdb_priv.shell.operations import call, tried
+from duckdb_priv.shell.options import beside_options, dry_run_option, key_option, results_options
+from duckdb_priv.shell.outcome import Results, one_sentence
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
-from duckdb_priv.shell.secret_commands import secret_commands
 from duckdb_priv.shell.session import Shell, print_answer
 from duckdb_priv.version import __version__
 
@@ -39,7 +42,7 @@ def main() -> None:
     """Publish tables about people from DuckDB, and count on what was published."""
 
 
-for each in (*operations.COMMANDS, secret_commands):
+for each in operations.COMMANDS:
     main.add_command(each)
 
 
@@ -241,3 +244,66 @@ def show(connection: duckdb.DuckDBPyConnection, statement: str, mode: str) -> No
         printer.mode = mode
         printer.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         execution.run(lambda step: print_answer(connection, statement, printer, sys.stdout, step))
+
+
+@main.group("secret")
+def secret_commands() -> None:
+    """Manage the secret from which noise is derived. No command prints the secret."""
+
+
+@secret_commands.command("new")
+@click.argument("file")
+@results_options
+def new(file: str, results: Results) -> None:
+    """Write a new secret to the new FILE, which only you can read, for --secret-file."""
+    made = new_secret()
+    write_for_owner(Path(file), written(made), "a secret")
+    mark = fingerprint(made)
+    results.row({"file": file, "fingerprint": mark}, mark)
+
+
+@secret_commands.command("show-fingerprint")
+@click.argument("file")
+@beside_options
+@results_options
+def show_fingerprint(file: str, beside: Beside, results: Results) -> None:
+    """Print the fingerprint of the secret of the database FILE."""
+    with closing(open_known(file, beside)) as connection:
+        ((mark,),) = connection.execute("SELECT fingerprint FROM priv.secret").fetchall()
+    results.row({"file": file, "fingerprint": mark}, mark)
+
+
+@secret_commands.command("rotate")
+@click.argument("file")
+@dry_run_option
+@beside_options
+@results_options
+def rotate(file: str, dry_run: bool, beside: Beside, results: Results) -> None:
+    """Give the database FILE a new secret, and print what that costs."""
+    with closing(open_known(file, beside)) as connection:
+        (row,) = (
+            tried(connection, "rotate_secret", {}) if dry_run else call(connection, "rotate_secret")
+        )
+    if dry_run:
+        # The fingerprint belongs to a secret that was not kept.
+        del row["fingerprint"]
+        results.row(row, row["statement"])
+    else:
+        results.row(row, f"{row['fingerprint']}: {row['statement']}")
+
+
+@secret_commands.command("backup")
+@click.argument("file")
+@click.argument("to")
+@results_options
+def backup(file: str, to: str, results: Results) -> None:
+    """Write the secret of the database FILE to the new file TO, which only you can read."""
+    with closing(open_known(file)) as connection:
+        kept = stored_secret(connection)
+    if kept is None:
+        raise InvalidParameter(
+            "this database does not contain its secret: its owner keeps it elsewhere",
+            hint="copy the file that you give to --secret-file",
+        )
+    write_for_owner(Path(to), written(kept), "a secret")
+    results.row({"file": to, "fingerprint": fingerprint(kept)}, fingerprint(kept))

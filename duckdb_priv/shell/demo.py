@@ -24,6 +24,7 @@ from duckdb_priv.shell.database_files import CannotOpen, open_publisher
 from duckdb_priv.shell.execution import Execution, ResultSet
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.reading import select
 
 SOURCE = "publisher.duckdb"
 RELEASE = "census.duckdb"
@@ -203,7 +204,7 @@ def _table(columns: Iterable[str]) -> Table:
 
 
 def _show_sample(console: Console, party: Execution, table: str) -> None:
-    names, rows = party.fetch(f"FROM {table} USING SAMPLE reservoir(3 ROWS) REPEATABLE (1)")
+    names, rows = party.fetch(select("*", f"{table} USING SAMPLE reservoir(3 ROWS) REPEATABLE (1)"))
     shown = _table(names)
     for row in rows:
         shown.add_row(*map(str, row))

@@ -28,6 +28,7 @@ from duckdb_priv.shell.options import (
 )
 from duckdb_priv.shell.outcome import Results
 from duckdb_priv.shell.refreshing import FAILED, no_release, refresh_all, sentence
+from duckdb_priv.sqltext.reading import select
 
 Row = dict[str, Any]
 
@@ -324,7 +325,8 @@ def call(
 ) -> list[Row]:
     """Call a table function of the schema priv, and return its rows as dictionaries."""
     written = ", ".join([*("?" for _ in values), *(f"{name} := ?" for name in named)])
-    answer = connection.execute(f"FROM priv.{function}({written})", [*values, *named.values()])
+    query = select("*", f"priv.{function}({written})")
+    answer = connection.execute(query, [*values, *named.values()])
     names = [column[0] for column in answer.description]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 

@@ -331,7 +331,8 @@ class SparkPublication:
                 f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(release)}"
                 f" AS SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
             )
-            steps.describe(workspace, release, "VIEW")
+            attributes = catalog.sensitive_attributes(workspace.cursor, release)
+            steps.describe(workspace, release, attributes, "VIEW")
 
 
 def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publication) -> None:

@@ -18,6 +18,7 @@ from duckdb_priv.engine.kernel import STREAM, Kernel, merged
 from duckdb_priv.engine.udfs import register
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.sqltext.quoting import in_types, literal
+from duckdb_priv.sqltext.reading import select
 from duckdb_priv.version import __version__
 
 if TYPE_CHECKING:
@@ -146,9 +147,9 @@ def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
         else wider.get(kind, kind)
         for name, kind in described.items()
     }
-    return replace(kernel, select=f"SELECT {in_types(casts)} FROM ({kernel.select})")
+    return replace(kernel, select=select([in_types(casts)], f"({kernel.select})"))
 
 
 def read_sql(types: Mapping[str, str]) -> str:
     """Write the query that reads a task's stream with the types of the source."""
-    return f"(SELECT {in_types(types) or '*'} FROM {STREAM})"
+    return f"({select([in_types(types) or '*'], STREAM)})"

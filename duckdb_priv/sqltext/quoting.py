@@ -110,3 +110,12 @@ def listed(texts: Iterable[str]) -> str:
     ("['age']::VARCHAR[]", '[]::VARCHAR[]')
     """
     return f"[{', '.join(map(literal, texts))}]::VARCHAR[]"
+
+
+def same(left: str, right: str) -> str:
+    """Write the condition that two values are equal, or that both are missing.
+
+    >>> same("a", "b")
+    'a IS NOT DISTINCT FROM b'
+    """
+    return f"{left} IS NOT DISTINCT FROM {right}"

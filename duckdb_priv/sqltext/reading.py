@@ -1,7 +1,8 @@
-"""Reads the number of rows and the columns of a table, a view or a query in parentheses."""
+"""Reads and makes tables. ``rows`` is a table, a view or a query in parentheses."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -26,3 +27,37 @@ def types_of(connection: Any, rows: str) -> dict[str, str]:
     {'a': 'INTEGER', 'b': 'VARCHAR'}
     """
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE FROM {rows}").fetchall()}
+
+
+def select(columns: Iterable[str], rows: str) -> str:
+    """Write the query of some expressions.
+
+    >>> select(['"a"', "b + 1"], "t")
+    'SELECT "a", b + 1 FROM t'
+    """
+    return f"SELECT {', '.join(columns)} FROM {rows}"
+
+
+def counts_of(connection: Any, value: str, rows: str) -> list[tuple[str | None, int]]:
+    """Count the rows with each text of an expression, in the order of the texts.
+
+    >>> import duckdb
+    >>> with duckdb.connect() as connection:
+    ...     counts_of(connection, "x % 2", "range(3) AS t(x)")
+    [('0', 2), ('1', 1)]
+    """
+    query = f"SELECT ({value})::VARCHAR, count(*) FROM {rows} GROUP BY ALL ORDER BY ALL"
+    found: list[tuple[str | None, int]] = connection.execute(query).fetchall()
+    return found
+
+
+def make_table(connection: Any, name: str, query: str) -> None:
+    """Make a temporary table of a query, in the place of a former one.
+
+    >>> import duckdb
+    >>> with duckdb.connect() as connection:
+    ...     make_table(connection, "t", "SELECT 7 AS a")
+    ...     connection.execute("FROM t").fetchall()
+    [(7,)]
+    """
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")

@@ -84,6 +84,19 @@ def sections(folder: str, name: str) -> Mapping[str, str]:
     return dict(zip(pieces[::2], map(body, pieces[1::2]), strict=True))
 
 
+def section(file: str, part: str, **fillings: str) -> str:
+    """Return a section of a file with its placeholders filled; a file without a folder is in publisher/fragments.
+
+    Placeholders without a filling, and those inside a filling, stay marked: a kernel fills them.
+
+    >>> section("audits", "smallest_group", table="t", columns="a")
+    'SELECT min(size) FROM (SELECT count(*) AS size FROM t GROUP BY a)'
+    """
+    folder, _, name = file.rpartition("/")
+    text = sections(folder or "publisher/fragments", name)[part]
+    return MARKED.sub(lambda match: fillings.get(match[1], match[0]), text)
+
+
 def template(text: str) -> str:
     """Mark every ``@name@`` and ``{name}`` in a text of the library as a placeholder.
 

@@ -8,18 +8,15 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
 from duckdb_priv.release.model import group_column
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import section
 
 
 def audit(subject: Subject) -> list[AuditRow]:
     """Check that the groups are as diverse as claimed, and measure what they still reveal."""
     diversity = int(subject.claims["l_diversity"][1]["l"])
     name, group = identifier(subject.attribute.column), _group(subject)
-    smallest, sound = subject.workspace.rows(
-        "SELECT min(len(listed)), bool_and(lists = 1 AND size = len(listed)"
-        " AND len(listed) = list_unique(listed) + (len(listed) > list_aggregate(listed, 'count'))::INTEGER)"
-        f" FROM (SELECT any_value({name}) AS listed, count(DISTINCT {name}) AS lists, count(*) AS size"
-        f" FROM {subject.table} GROUP BY {group})"
-    )[0]
+    lists = {"name": name, "table": subject.table, "group": group}
+    ((smallest, sound),) = subject.workspace.rows(section("audits", "lists", **lists))
     rows = [
         finding(
             "l_diversity",
@@ -72,13 +69,11 @@ def _group(subject: Subject) -> str:
 
 def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
     """Return a finding that compares the counts of listed values with the source."""
-    listed = dict(
-        subject.workspace.rows(
-            "SELECT value, count(*) FROM (SELECT unnest(listed)::VARCHAR AS value FROM"
-            f" (SELECT any_value({identifier(subject.attribute.column)}) AS listed FROM {subject.table}"
-            f" GROUP BY {_group(subject)})) GROUP BY value"
-        )
+    name = identifier(subject.attribute.column)
+    query = section(
+        "audits", "listed_values", name=name, table=subject.table, group=_group(subject)
     )
+    listed = dict(subject.workspace.rows(query))
     shown = np.array([listed.get(value, 0) for value in subject.attribute.values])
     return finding(
         "exact_counts",
@@ -115,26 +110,14 @@ def _posterior(subject: Subject, source: Source, column: str) -> float:
     The posterior is the share of that value among the source records with the same value of the public column and a
     value of the group.
     """
-    public, name = identifier(column), identifier(subject.attribute.column)
-    value = key_expression(subject.attribute.name, source.types[subject.attribute.name])
-    (posterior,) = subject.workspace.rows(
-        f"""
-        WITH known AS (
-            SELECT {public} AS public, {value}::VARCHAR AS value, count(*) AS records
-            FROM {source.table} GROUP BY ALL
-        ), same AS (
-            SELECT {public} AS public, {name}::VARCHAR[] AS listed, count(*) AS records
-            FROM {subject.table} GROUP BY ALL
-        ), candidate AS (
-            SELECT row_number() OVER () AS number, public, unnest(listed) AS value, records FROM same
-        ), believed AS (
-            SELECT number, any_value(candidate.records) AS records,
-                max(coalesce(known.records, 0)) / sum(coalesce(known.records, 0)) AS posterior
-            FROM candidate LEFT JOIN known ON known.public IS NOT DISTINCT FROM candidate.public
-                AND known.value IS NOT DISTINCT FROM candidate.value
-            GROUP BY number
-        )
-        SELECT sum(records * posterior) / sum(records) FROM believed
-        """
-    )[0]
+    query = section(
+        "audits",
+        "posterior_of_lists",
+        public=identifier(column),
+        name=identifier(subject.attribute.column),
+        value=key_expression(subject.attribute.name, source.types[subject.attribute.name]),
+        source=source.table,
+        table=subject.table,
+    )
+    ((posterior,),) = subject.workspace.rows(query)
     return float(posterior)

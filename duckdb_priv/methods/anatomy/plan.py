@@ -23,7 +23,7 @@ from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_doma
 from duckdb_priv.methods.common.republication import ledger_entries, remember
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import body, fill, read, section
 
 MECHANISM = "anatomy"
 WARNING = (
@@ -126,13 +126,9 @@ def _select(source: Source, domains: Sequence[Domain]) -> str:
         {
             "assigned": ASSIGNED,
             "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
-            "groups": " ".join(
-                f"JOIN temp.main._priv_groups{n} AS g{n} ON g{n}.code = _code{n} AND g{n}.rank = _rank{n}"
-                for n, _ in numbered
-            ),
+            "groups": " ".join(section("kernels", "group_of_lists", n=str(n)) for n, _ in numbered),
             "values": " ".join(
-                f"JOIN (SELECT number, list(published ORDER BY position) AS listed FROM temp.main._priv_groups{n}"
-                f" JOIN {domain.table} ON position = code GROUP BY number) AS v{n} ON v{n}.number = g{n}.number"
+                section("kernels", "values_of_lists", n=str(n), domain=domain.table)
                 for n, domain in numbered
             ),
             "published": ", ".join(

@@ -21,7 +21,8 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.record_order import Keys
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import coded_sql, open_random_bits
-from duckdb_priv.sqltext.templates import body, expand, place, read
+from duckdb_priv.sqltext.reading import make_table, select
+from duckdb_priv.sqltext.templates import body, expand, place, read, section
 
 ASSIGNED = "temp.main._priv_assigned"
 CODED = "temp.main._priv_coded"
@@ -205,17 +206,17 @@ def _assign_in_portions(
         return False
     _lay_out(workspace, domains)
     cursor = workspace.cursor
-    query = coded_sql(source, domains, source.table)
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {CODED} AS {query}")
-    ((first, last),) = workspace.rows(f"SELECT min(rowid), max(rowid) FROM {CODED}")
+    make_table(cursor, CODED, coded_sql(source, domains, source.table))
+    ((first, last),) = workspace.rows(select(["min(rowid)", "max(rowid)"], CODED))
     assigned = GrowingTable(cursor, ASSIGNED, large=cut > 0)
     for start in range(first, last + 1, PORTION):
-        portion = f"(FROM {CODED} WHERE rowid BETWEEN {start} AND {start + PORTION - 1})"
+        rows = {"first": str(start), "last": str(start + PORTION - 1)}
+        portion = section("kernels", "portion", coded=CODED, **rows)
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
         if table is None:
             return False
         assigned.add(in_ranges(_with_bits(workspace, len(domains), random_bits, table), 0, cut))
-    cursor.execute(f"DROP TABLE {CODED}")
+    cursor.execute(section("kernels", "drop_coded", coded=CODED))
     return True
 
 

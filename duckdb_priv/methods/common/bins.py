@@ -28,6 +28,8 @@ from duckdb_priv.methods.common.cuts import (
 )
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.quoting import identifier, listed, literal
+from duckdb_priv.sqltext.reading import counts_of
+from duckdb_priv.sqltext.templates import section
 
 DIGITS = 12
 """Digits of equally spaced edges and of the middles of bins."""
@@ -44,9 +46,8 @@ class Binned:
     def counts(self, workspace: Workspace, source: Source) -> Vector:
         """Count the records of each value, the missing one last; numbers go into bins and are not rounded at random."""
         records = self.domain.cut.records(source, source.table, "", self.domain.number)
-        place = f"{PLACE}{self.domain.number}"
-        found = dict(workspace.rows(f"SELECT {place}, count(*) FROM {records} GROUP BY ALL"))
-        return np.array([found.get(n, 0) for n in range(self.domain.size)], dtype=np.float64)
+        found = dict(counts_of(workspace.cursor, f"{PLACE}{self.domain.number}", records))
+        return np.array([found.get(str(n), 0) for n in range(self.domain.size)], dtype=np.float64)
 
     def view(self, name: str, of: str) -> str:
         """Return the SQL of a view of a table in which each number is replaced by the value of its bin."""
@@ -55,10 +56,16 @@ class Binned:
         inner = ", ".join(map(literal, cut.edges[1:-1]))
         at = axis_sql(column, cut.kind)
         table = ".".join(map(identifier, parse_name(of)))
-        return (
-            f"CREATE VIEW {identifier(name)} AS SELECT * REPLACE (CASE WHEN {column} IS NOT NULL THEN"
-            f" ({values}::{self.domain.source_type}[])[1 + len(list_filter([{inner}], lambda edge: edge <= {at}))] END"
-            f" AS {column}) FROM {table};"
+        return section(
+            "domains",
+            "view_of_bins",
+            view=identifier(name),
+            column=column,
+            values=values,
+            kind=self.domain.source_type,
+            edges=inner,
+            point=at,
+            table=table,
         )
 
 
@@ -233,7 +240,7 @@ def _texts(workspace: Workspace, kind: str, points: Sequence[float]) -> tuple[st
     else:
         value_type, value = "DOUBLE", "_at"
     rows = workspace.rows(
-        f"SELECT ({value})::{value_type}::VARCHAR FROM (SELECT unnest(?::DOUBLE[]) AS _at)",
+        section("domains", "texts_of_points", value=value, kind=value_type),
         [list(points)],
     )
     return value_type, [text for (text,) in rows]

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import aggregates_of
 from duckdb_priv.engine.byte_order import byte_keys
-from duckdb_priv.engine.kernel import RECORDS, Step
+from duckdb_priv.engine.kernel import Step
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.release.model import to_json
-from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import place
+from duckdb_priv.sqltext.quoting import identifier, same
+from duckdb_priv.sqltext.templates import section
 
 GROUPS = "temp.main._priv_crowds"
 """The temporary table of the groups and their sizes."""
@@ -31,19 +31,13 @@ def keys_of(types: Mapping[str, str]) -> list[str]:
 def groups_of(source: Source) -> Step:
     """Return the step that makes the table of a source's groups; ``_priv_size`` is the number of records."""
     keys = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(_keys(source)))
-    return Step(
-        GROUPS, f"SELECT {keys}count(*) AS _priv_size FROM {place(RECORDS)} AS s GROUP BY ALL"
-    )
+    return Step(GROUPS, section("kernels", "crowds", keys=keys))
 
 
 def same_group(source: Source) -> str:
     """Return the condition that a record ``s`` is in a group ``g`` of that table."""
-    return (
-        " AND ".join(
-            f"{key} IS NOT DISTINCT FROM g._priv_key{n}" for n, key in enumerate(_keys(source))
-        )
-        or "true"
-    )
+    keys = (same(key, f"g._priv_key{n}") for n, key in enumerate(_keys(source)))
+    return " AND ".join(keys) or "true"
 
 
 def _keys(source: Source) -> list[str]:

@@ -24,7 +24,7 @@ from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_random_bits
 from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import place
+from duckdb_priv.sqltext.templates import place, section
 
 STATED = ("edges", "rounding")
 """The parameters of a release that state its cuts."""
@@ -62,9 +62,16 @@ class Cut:
             ids = ", ".join(source.id_arguments[: 1 if source.integer_id else 2])
             bits = f", {function}({stream}::UBIGINT, {ids}, 0::UINTEGER) AS {BITS}"
         at = axis_sql(f"s.{identifier(self.attribute)}", self.kind)
-        return (
-            f"(SELECT * EXCLUDE ({AT}{f', {BITS}' if bits else ''}), {self._place()} AS {PLACE}{number}"
-            f" FROM (SELECT s.*, {at} AS {AT}{bits} FROM {records} AS s))"
+        return section(
+            "domains",
+            "in_bins",
+            hidden=f"{AT}, {BITS}" if bits else AT,
+            bin=self._place(),
+            place=f"{PLACE}{number}",
+            point=at,
+            axis=AT,
+            bits=bits,
+            records=records,
         )
 
     def _place(self) -> str:
@@ -138,7 +145,7 @@ def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[floa
     times = kind == "DATE" or kind.startswith("TIMESTAMP")
     read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
     found = workspace.rows(
-        f"SELECT {axis_sql(read, kind)} FROM (SELECT unnest(?::VARCHAR[]) AS written)",
+        section("domains", "points_of_texts", point=axis_sql(read, kind)),
         [[None if value is None or isinstance(value, bool) else str(value) for value in values]],
     )
     return [at if at is not None and math.isfinite(at) else None for (at,) in found]
@@ -208,8 +215,14 @@ def as_published(workspace: Workspace, source: Source, *releases: str) -> Source
         value = f"({texts(value for (value,) in values)})[{PLACE}{number} + 1]"
         source = replace(
             source,
-            table=f"(SELECT * EXCLUDE ({PLACE}{number}) REPLACE ({value} AS {identifier(cut.attribute)})"
-            f" FROM {records})",
+            table=section(
+                "domains",
+                "binned",
+                place=f"{PLACE}{number}",
+                value=value,
+                column=identifier(cut.attribute),
+                records=records,
+            ),
             types={**source.types, cut.attribute: "VARCHAR"},
         )
     return source

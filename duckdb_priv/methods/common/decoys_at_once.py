@@ -22,6 +22,8 @@ from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
 from duckdb_priv.mechanism.record_order import Each, Keys, in_order
 from duckdb_priv.methods.common.assigning import MARK, Assigned, keys_of, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
+from duckdb_priv.sqltext.reading import make_table
+from duckdb_priv.sqltext.templates import section
 
 
 def show_at_once(
@@ -36,7 +38,8 @@ def show_at_once(
     records = assigned.drawn
     if records is None:
         random_bits = ", ".join([*codes, *(f"_random{n}" for n in range(len(plans)))])
-        query = f"SELECT {random_bits} FROM {assigned.table} ORDER BY rowid"
+        fillings = {"columns": random_bits, "assigned": assigned.table}
+        query = section("kernels", "random_bits_in_order", **fillings)
         records = workspace.cursor.sql(query).to_arrow_table(PIECE)
     kept = np.ones(len(records), np.bool_)
     reported = {
@@ -47,9 +50,11 @@ def show_at_once(
         reported = {name: pa.array(shown, mask=~kept) for name, shown in reported.items()}
         workspace.cursor.register("_priv_at_once", pa.table(reported))
         listed = ", ".join([*columns, f"{MARK} AS _mark", *reported])
-        workspace.cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {SHOWN} AS SELECT {listed}"
-            f" FROM {assigned.table} POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL"
+        fillings = {"columns": listed, "assigned": assigned.table}
+        make_table(
+            workspace.cursor,
+            SHOWN,
+            section("kernels", "shown_at_once", **fillings),
         )
         workspace.cursor.unregister("_priv_at_once")
     else:

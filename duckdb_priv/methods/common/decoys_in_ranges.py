@@ -20,6 +20,7 @@ from duckdb_priv.mechanism.record_order import Keys, in_order
 from duckdb_priv.methods.common.assigning import Assigned, in_ranges, keys_of
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
+from duckdb_priv.sqltext.templates import section
 
 
 def show_in_ranges(
@@ -40,8 +41,9 @@ def show_in_ranges(
         grown = GrowingTable(cursor, made, large=bool(rest))
         groups = RangeByRange(plan, workspace)
         for number in range(assigned.portions):
-            query = f"SELECT {columns} FROM {read} WHERE _range = {number}"
-            records = cursor.sql(query).to_arrow_table(PIECE)
+            fillings = {"columns": columns, "assigned": read, "number": str(number)}
+            query = cursor.sql(section("kernels", "range", **fillings))
+            records = query.to_arrow_table(PIECE)
             if not len(records):
                 continue
             shown, grouped = groups.show([keys_of(piece, n) for piece in pieces(records)])

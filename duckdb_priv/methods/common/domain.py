@@ -19,7 +19,10 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.release.model import MANY_VALUES, shown_type
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, same
+from duckdb_priv.sqltext.templates import section
+
+LACKS = "SELECT DISTINCT {} lists what it has: add to the domain, or leave records out in a view"
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,7 @@ class Domain:
 
     def found(self, n: int) -> str:
         """Return the condition that ``d{n}`` is the value of a record ``s``."""
-        return (
-            f"d{n}.value IS NOT DISTINCT FROM s.{key_expression(self.attribute, self.source_type)}"
-        )
+        return same(f"d{n}.value", f"s.{key_expression(self.attribute, self.source_type)}")
 
     @property
     def digest(self) -> str:
@@ -158,8 +159,7 @@ def _open(
     if outside := [value for value in found if value not in known]:
         raise InvalidSource(
             f"sensitive column {attribute!r} has {how_many(len(outside), 'value')} that the given domain lacks",
-            hint=f"SELECT DISTINCT {identifier(attribute)} lists what it has: add to the domain, or leave records out"
-            " in a view",
+            hint=LACKS.format(identifier(attribute)),
         )
     if len(values) < 2:
         raise InvalidSource(
@@ -186,8 +186,7 @@ def _canonical(
     ]
     value = one_zero(f"TRY_CAST(text AS {kind})", kind)
     read = workspace.rows(
-        f"SELECT text, ({value})::VARCHAR AS value FROM (SELECT unnest(?) AS text)"
-        f" ORDER BY TRY_CAST(text AS {kind}) NULLS LAST",
+        section("domains", "in_order", value=value, kind=kind),
         [pa.array(texts, pa.string()).to_pylist() or [None]],
     )
     for text, value in read:

@@ -15,6 +15,7 @@ from duckdb_priv.mechanism import binomial
 from duckdb_priv.release.model import SensitiveAttribute, to_json
 from duckdb_priv.release.promise import factor, weak
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import counts_of, select
 
 FALSE_ALARM = 1e-9
 """Probability that an audit calls correct counts inconsistent with their operator."""
@@ -110,9 +111,8 @@ class Subject(Audited):
             [self.attribute.release],
         ):
             if SCALAR.match(self.source.types.get(name, "")):
-                (values,) = self.workspace.rows(
-                    f"SELECT count(DISTINCT {identifier(name)}) FROM {self.source.table}"
-                )[0]
+                column = f"count(DISTINCT {identifier(name)})"
+                ((values,),) = self.workspace.rows(select([column], self.source.table))
                 if values * ENOUGH <= self.source.rows:
                     found.append(name)
         return found
@@ -133,9 +133,7 @@ class Subject(Audited):
     def _counts(
         self, table: str, column: str, labels: Iterable[str | None] | None = None
     ) -> NDArray[np.float64]:
-        found = dict(
-            self.workspace.rows(f"SELECT {column}::VARCHAR, count(*) FROM {table} GROUP BY ALL")
-        )
+        found = dict(counts_of(self.workspace.cursor, column, table))
         labels = self.attribute.values if labels is None else labels
         return np.array([found.get(label, 0) for label in labels], dtype=np.float64)
 

@@ -22,6 +22,8 @@ from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import LedgerEntry
 from duckdb_priv.sqltext.quoting import identifier, in_types, listed, literal
+from duckdb_priv.sqltext.reading import count_of, select
+from duckdb_priv.sqltext.templates import section
 
 
 def ledger_entries(
@@ -47,10 +49,14 @@ def remember(
     """Store the marks of assigned records; ``kept`` is the condition on the published ones."""
     if source.record_id:
         for domain, key in zip(domains, keys, strict=True):
-            workspace.cursor.execute(
-                f"INSERT INTO priv.mark SELECT {number_of(key.fingerprint)}::UBIGINT, mark, 0, NULL, 1"
-                f" FROM {assigned.answers.marks(kept)} WHERE mark NOT IN ({grouped_sql(source, [domain])})"
+            query = section(
+                "kernels",
+                "remember_grouped",
+                draw=str(number_of(key.fingerprint)),
+                marks=assigned.answers.marks(kept),
+                grouped=grouped_sql(source, [domain]),
             )
+            workspace.cursor.execute(query)
 
 
 def drop_known(source: Source, domains: Sequence[Domain], assigned: Assigned) -> None:
@@ -64,11 +70,8 @@ def drop_known(source: Source, domains: Sequence[Domain], assigned: Assigned) ->
 def grouped_sql(source: Source, domains: Sequence[Domain]) -> str:
     """Return the query of the marks of records that already have a group for one of some attributes."""
     attributes = listed(domain.attribute.lower() for domain in domains)
-    return (
-        "SELECT mark FROM priv.mark WHERE draw IN (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger"
-        f" WHERE grouped AND population = {literal(source.population)}"
-        f" AND list_contains({attributes}, lower(attribute)))"
-    )
+    population = literal(source.population)
+    return section("kernels", "grouped", population=population, attributes=attributes)
 
 
 def domains_of_both(
@@ -136,8 +139,5 @@ def earlier_rows(
         for column in [published[domain.attribute]]
     ]
     columns.append(in_types({name: source.types[name] for name in source.public}))
-    kept = aggregates_of(workspace, source).set_aside(
-        f"SELECT {', '.join(filter(None, columns))} FROM {table}"
-    )
-    ((rows,),) = workspace.rows(f"SELECT count(*) {kept}")
-    return kept, rows
+    kept = aggregates_of(workspace, source).set_aside(select(filter(None, columns), table))
+    return kept, count_of(workspace.cursor, f"({kept})")

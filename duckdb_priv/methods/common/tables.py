@@ -11,7 +11,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.reading import select, types_of
 
 
 def named_tables(given: Any, source: Source, argument: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def read_columns(
         f"{argument} {echoed(table)}",
         f"write what is known anyway into a table, and name it as {argument}",
     )
-    return workspace.rows(f"SELECT {', '.join(columns.values())} FROM {path}")
+    return workspace.rows(select(columns.values(), path))
 
 
 def as_domain_value(column: str, kind: str) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.templates import section
 
 
 def audit(subject: Subject) -> list[AuditRow]:
@@ -66,16 +67,8 @@ def _distance(subject: Subject, source: Source, column: str) -> float:
     """Return the total variation distance between the joint distribution of two columns and their independence."""
     name = subject.attribute.name
     value = key_expression(name, source.types[name])
-    (distance,) = subject.workspace.rows(
-        f"""
-        WITH cell AS (
-            SELECT {identifier(column)} AS public, {value} AS value, count(*) AS n FROM {source.table} GROUP BY ALL
-        ), expected AS (
-            SELECT n, sum(n) OVER (PARTITION BY public) * sum(n) OVER (PARTITION BY value) / sum(n) OVER () AS e
-            FROM cell
-        )
-        -- The positive differences of all cells are half of the sum of absolute differences.
-        SELECT sum(greatest(n - e, 0)) / sum(n) FROM expected
-        """
-    )[0]
+    query = section(
+        "audits", "distance", column=identifier(column), value=value, source=source.table
+    )
+    ((distance,),) = subject.workspace.rows(query)
     return float(distance)

@@ -30,6 +30,7 @@ from duckdb_priv.methods.reconstruction_private.samples import (
 from duckdb_priv.release import catalog
 from duckdb_priv.sqltext.quoting import identifiers, literal
 from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.templates import section
 
 
 def plan(
@@ -95,15 +96,20 @@ def entered(workspace: Workspace, source: Source, release: str) -> str:
         },
     )
     value = key_expression(attribute.name, source.types[attribute.name])
-    table = (
-        f"(FROM {source.table} WHERE EXISTS (FROM priv.coefficient AS d WHERE d.release = {literal(release)}"
-        f" AND d.attribute = {literal(attribute.name)} AND d.value IS NOT DISTINCT FROM {value}::VARCHAR))"
+    table = section(
+        "kernels",
+        "records_of_domain",
+        source=source.table,
+        release=literal(release),
+        attribute=literal(attribute.name),
+        value=value,
     )
     known = replace(source, table=table, rows=count_of(workspace.cursor, table))
     decided = decide(workspace, known, arguments)
     samples = Samples(workspace, known, release, decided.domain, decided.requirement.sample_size)
     samples.mark(decided.perturbation, decided.context)
-    return f"SELECT {identifiers(source.record_id)} FROM {MARKED} WHERE _priv_known"
+    ids = identifiers(source.record_id)
+    return section("kernels", "known_ids", ids=ids, marked=MARKED)
 
 
 def _sampled(

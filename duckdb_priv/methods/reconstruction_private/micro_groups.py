@@ -23,7 +23,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import Drawn, open_random_bits, perturb_sql
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, same
 from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
@@ -173,8 +173,7 @@ def group_sql(
         "values": VALUES,
         "sample": SAMPLE,
         "same_group": " AND ".join(
-            f"s.{identifier(name)} IS NOT DISTINCT FROM g.{alias}"
-            for name, alias in aliases.items()
+            same(f"s.{identifier(name)}", f"g.{alias}") for name, alias in aliases.items()
         )
         or "true",
         "public": aliased(source.public),

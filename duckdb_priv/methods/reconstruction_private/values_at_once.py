@@ -24,8 +24,8 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
     group_sql,
     order_drawn,
 )
-from duckdb_priv.sqltext.reading import count_of
-from duckdb_priv.sqltext.templates import fill
+from duckdb_priv.sqltext.reading import count_of, make_table
+from duckdb_priv.sqltext.templates import fill, section
 
 ORDERED = "_priv_ordered"
 BYTES_OF_CELL, BYTES_OF_RECORD = 60, 80
@@ -82,7 +82,7 @@ def values_at_once(
         )
     sql = group_sql(source, domain, sample_size, most, ordered=ORDERED)
     cursor.register(ORDERED, firsts)
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {VALUES} AS {sql('group_values')}")
+    make_table(cursor, VALUES, sql("group_values"))
     cursor.unregister(ORDERED)
     return True
 
@@ -116,9 +116,8 @@ def _counted(workspace: Workspace, records: str, values: int) -> Integers | None
     groups = count_of(workspace.cursor, LARGE)
     if not workspace.fits_in_memory(BYTES_OF_CELL * (groups + 1) * values):
         return None
-    counted = workspace.integers(
-        f"SELECT _priv_group, _priv_code, count(*) AS rows FROM ({records}) GROUP BY ALL"
-    )
+    query = section("kernels", "rows_of_cells", drawn=records)
+    counted = workspace.integers(query)
     rows = np.zeros((groups + 1) * values, np.int64)
     rows[counted["_priv_group"] * values + counted["_priv_code"]] = counted["rows"]
     return rows

@@ -13,7 +13,8 @@ from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited,
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.reading import count_of, select
+from duckdb_priv.sqltext.templates import section
 
 
 def audit(audited: Audited) -> list[AuditRow]:
@@ -67,10 +68,9 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
 def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> list[AuditRow]:
     workspace, table = audited.workspace, audited.table
     names = ", ".join(map(identifier, columns))
-    (smallest,) = workspace.rows(
-        f"SELECT min(size) FROM (SELECT count(*) AS size FROM {table} GROUP BY {names})"
-    )[0]
-    low, high = workspace.rows(f"SELECT min({SCALE}), max({SCALE}) FROM {table}")[0]
+    groups = section("audits", "smallest_group", table=table, columns=names)
+    ((smallest,),) = workspace.rows(groups)
+    ((low, high),) = workspace.rows(select([f"min({SCALE})", f"max({SCALE})"], table))
     return [
         finding(
             "k_anonymity",

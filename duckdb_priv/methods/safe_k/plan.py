@@ -38,7 +38,7 @@ from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
 from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, expand, place, read
+from duckdb_priv.sqltext.templates import body, expand, place, read, section
 
 MECHANISM = "safe_k"
 SCALE = "scale"
@@ -176,10 +176,7 @@ def _kernel(
             "stream": place("random"),
             "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
             "shown": ", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
-            "levels": " ".join(
-                f"JOIN _priv_level_{n} AS l{n} ON l{n}.value IS NOT DISTINCT FROM _priv_value{n}::VARCHAR"
-                for n, _ in numbered
-            ),
+            "levels": " ".join(section("kernels", "level", n=str(n)) for n, _ in numbered),
         },
     )
     drawing = Kernel(

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from duckdb_priv.engine.kernel import RECORDS, Kernel, Table
+from duckdb_priv.engine.kernel import Kernel, Table
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -37,7 +37,7 @@ from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArgument
 from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, SensitiveAttribute
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import place
+from duckdb_priv.sqltext.templates import section
 
 MECHANISM = "shuffled"
 SIZES = "temp.main._priv_sizes"
@@ -161,10 +161,13 @@ def _kernel(
         )
     }
     read = ", ".join(f"s.{identifier(name)}" for name in source.read_types)
-    records = (
-        f"(SELECT {read}, z.* EXCLUDE (_priv_size) FROM {place(RECORDS)} AS s"
-        f" JOIN {GROUPS} AS g ON {same_group(source)}"
-        f" JOIN {SIZES} AS z ON z._priv_size = g._priv_size)"
+    records = section(
+        "kernels",
+        "records_in_crowds",
+        columns=read,
+        groups=GROUPS,
+        sizes=SIZES,
+        same_group=same_group(source),
     )
     with_scale = replace(
         source, types={**source.types, SCALE: "DOUBLE"}, public=(*source.public, SCALE)

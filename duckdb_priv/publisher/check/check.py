@@ -72,6 +72,7 @@ THOROUGH: tuple[Callable[[Examination], list[Finding]], ...] = (
 """The additional checks of ``priv.check_source``."""
 MOST_COLUMNS = 5_000
 """The most columns that ``priv.check_source`` examines: more would take minutes."""
+LISTED = "FROM priv.check_source(…) lists everything"
 SHOWN = 5
 """The most findings that an error lists."""
 USUAL_EPSILON = 1.0
@@ -195,7 +196,7 @@ def findings_before_publishing(
         more = "".join(f"\n- {each.what}" for each in others[: SHOWN - 1])
         raise InvalidSource(
             f"{first.what}{more}",
-            hint=f"{first.do}. FROM priv.check_source(…) lists everything",
+            hint=f"{first.do}. {LISTED}",
         )
     return findings
 

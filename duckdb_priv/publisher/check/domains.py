@@ -12,6 +12,7 @@ from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.publisher.check.examination import Examination
 from duckdb_priv.publisher.check.finding import Finding
 from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.reading import select
 
 RARE = 5
 """A value with fewer records is rare: its presence in a domain reveals something about few people."""
@@ -142,4 +143,4 @@ def texts_that_compare_as_equal(exam: Examination) -> list[Finding]:
 
 def _counted(values: str) -> str:
     # Before DuckDB 2.0, count(DISTINCT …) ignores the collation.
-    return f"(SELECT count(*) FROM (SELECT DISTINCT {values} FROM looked_at))"
+    return f"({select(['count(*)'], '(' + select(['DISTINCT ' + values], 'looked_at') + ')')})"

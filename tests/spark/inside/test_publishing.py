@@ -25,7 +25,7 @@ from duckdb_priv.errors import PrivError, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.publisher.check import examination
 from duckdb_priv.spark import tasks, writing
-from duckdb_priv.spark.footers import sort_encodings
+from duckdb_priv.spark.writing import sort_encodings
 
 Connection = duckdb.DuckDBPyConnection
 

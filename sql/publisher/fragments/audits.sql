@@ -1,0 +1,47 @@
+-- What audits ask of a published table and of its source.
+
+-- name: smallest_group
+SELECT min(size) FROM (SELECT count(*) AS size FROM @table@ GROUP BY @columns@)
+
+-- name: unique_share
+SELECT count(*) FILTER (size = 1) / sum(size) FROM (SELECT @records@ AS size FROM @table@ GROUP BY @columns@)
+
+-- name: records_of_persons
+SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM @source@ GROUP BY @person@)
+
+-- name: distance
+WITH cell AS (
+    SELECT @column@ AS public, @value@ AS value, count(*) AS n FROM @source@ GROUP BY ALL
+), expected AS (
+    SELECT n, sum(n) OVER (PARTITION BY public) * sum(n) OVER (PARTITION BY value) / sum(n) OVER () AS e FROM cell
+)
+-- The positive differences of all cells are half of the sum of absolute differences.
+SELECT sum(greatest(n - e, 0)) / sum(n) FROM expected
+
+-- name: lists
+SELECT min(len(listed)), bool_and(lists = 1 AND size = len(listed)
+    AND len(listed) = list_unique(listed) + (len(listed) > list_aggregate(listed, 'count'))::INTEGER)
+FROM (
+    SELECT any_value(@name@) AS listed, count(DISTINCT @name@) AS lists, count(*) AS size FROM @table@ GROUP BY @group@
+)
+
+-- name: listed_values
+SELECT value, count(*) FROM (
+    SELECT unnest(listed)::VARCHAR AS value FROM (SELECT any_value(@name@) AS listed FROM @table@ GROUP BY @group@)
+) GROUP BY value
+
+-- name: posterior_of_lists
+WITH known AS (
+    SELECT @public@ AS public, @value@::VARCHAR AS value, count(*) AS records FROM @source@ GROUP BY ALL
+), same AS (
+    SELECT @public@ AS public, @name@::VARCHAR[] AS listed, count(*) AS records FROM @table@ GROUP BY ALL
+), candidate AS (
+    SELECT row_number() OVER () AS number, public, unnest(listed) AS value, records FROM same
+), believed AS (
+    SELECT number, any_value(candidate.records) AS records,
+        max(coalesce(known.records, 0)) / sum(coalesce(known.records, 0)) AS posterior
+    FROM candidate LEFT JOIN known ON known.public IS NOT DISTINCT FROM candidate.public
+        AND known.value IS NOT DISTINCT FROM candidate.value
+    GROUP BY number
+)
+SELECT sum(records * posterior) / sum(records) FROM believed
