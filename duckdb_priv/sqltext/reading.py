@@ -52,7 +52,7 @@ def counts_of(connection: Any, value: str, rows: str) -> list[tuple[str | None, 
 
 
 def make_table(connection: Any, name: str, query: str) -> None:
-    """Make a temporary table of a query, in the place of a former one.
+    """Make a temporary table of a query; it replaces a former one.
 
     >>> import duckdb
     >>> with duckdb.connect() as connection:
