@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import duckdb_priv
 from duckdb_priv.card.report import analyst_card, publisher_card, write
 from duckdb_priv.errors import InvalidParameter, UnknownRelease
-from duckdb_priv.release import catalog
+from duckdb_priv.publisher import publication
 from duckdb_priv.shell.cli import main
 
 CHROMIUM = (
@@ -241,7 +241,7 @@ def test_the_analysts_card_is_a_function_of_the_release_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two sources, the same published rows and catalog: the same card."""
-    monkeypatch.setattr(catalog, "now", lambda: datetime(2026, 1, 1))
+    monkeypatch.setattr(publication, "now", lambda: datetime(2026, 1, 1))
     cards = []
     for shift in (0, 1):
         con = prepared()
