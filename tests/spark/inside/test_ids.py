@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 
 import duckdb_priv.spark
 from duckdb_priv.publisher.check import examination
-from duckdb_priv.spark import ids
+from duckdb_priv.spark import source
 
 IDS = {
     "numbers beside each other": ["id - 1500"],
@@ -28,13 +28,13 @@ def test_every_id_that_occurs_twice_is_found(
 ) -> None:
     columns = [f.col(f"key{n}") for n in range(len(IDS[name]))]
     keys = persons.selectExpr("id", *(f"{each} AS key{n}" for n, each in enumerate(IDS[name])))
-    monkeypatch.setattr(ids, "IDS_OF_BLOCK", 100)
-    monkeypatch.setattr(ids, "IDS_OF_TASK", 500)
+    monkeypatch.setattr(source, "IDS_OF_BLOCK", 100)
+    monkeypatch.setattr(source, "IDS_OF_TASK", 500)
     with_id = keys.union(keys.limit(2).withColumn("key0", f.lit(None)))
-    assert ids.count_distinct(with_id, columns, 3000) == 3000
+    assert source.count_distinct(with_id, columns, 3000) == 3000
     again = with_id.union(keys.where("id IN (7, 2999)"))
-    assert ids.count_distinct(again, columns, 3002) == 3000
-    assert ids.count_distinct(with_id.where("id < 0"), columns, 0) == 0
+    assert source.count_distinct(again, columns, 3002) == 3000
+    assert source.count_distinct(with_id.where("id < 0"), columns, 0) == 0
 
 
 def test_ids_with_equal_hashes_are_distinguished(
@@ -43,8 +43,8 @@ def test_ids_with_equal_hashes_are_distinguished(
     def colliding(columns: Sequence[Column]) -> Column:
         return f.pmod(f.xxhash64(*columns), f.lit(1000))
 
-    monkeypatch.setattr(ids, "hashed", colliding)
-    assert ids.count_distinct(persons, [f.col("ward")], 3000) == 3000
+    monkeypatch.setattr(source, "hashed", colliding)
+    assert source.count_distinct(persons, [f.col("ward")], 3000) == 3000
 
 
 SPELLINGS = """
