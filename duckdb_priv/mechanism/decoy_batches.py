@@ -59,7 +59,7 @@ def mixture(batches: Sequence[Batch], gamma: int) -> Mixture | None:
 
     >>> first = Batch(np.array([40, 40, 40, 40]), np.array([20, 20, 20, 20]))
     >>> found = mixture([first, first], 2)
-    >>> found.operator.round(3).tolist()[0], float(found.weights[0] @ [40, 40, 40, 40])
+    >>> found.operator.round(3).tolist()[0], round(float(found.weights[0].sum() * 40), 6)
     ([0.5, 0.167, 0.167, 0.167], 40.0)
     """
     size = batches[0].drawn.size

@@ -105,7 +105,7 @@ class Laws:
             if self.of_product:
                 reported = f"{text(cells.source.alias)}.{text(attribute.column)}"
                 reports = (
-                    f"(SELECT r.*, row_number() OVER () AS position, v.* EXCLUDE (value, position) FROM (SELECT"
+                    f"(SELECT r.*, row_number() OVER () AS place, v.* EXCLUDE (value) FROM (SELECT"
                     f" {reported} AS reported, count(*) / sum(count(*)) OVER () AS share FROM"
                     f" {text(cells.source.node)} GROUP BY ALL) AS r"
                     f" LEFT JOIN {law} AS v ON v.value IS NOT DISTINCT FROM CAST(r.reported AS VARCHAR))"
@@ -118,7 +118,9 @@ class Laws:
             tables += [f"{law} AS {x}", f"{reports} AS {y}"]
         ys = [f"y{number}" for number, _ in enumerate(self._attributes, start=1)]
         places = [f"{y}_place" for y in ys]
-        selected += [f"{y}.position AS {y}_place" for y in ys]
+        # Of several attributes, ``position`` is the place of a reported value in its domain.
+        place = "place" if self.of_product else "position"
+        selected += [f"{y}.{place} AS {y}_place" for y in ys]
         shown = (
             " * ".join(f"{y}.share" for y in ys) if self.of_product else "x1.position = y1.position"
         )

@@ -32,6 +32,8 @@ NOT_ANSWERED = {
     "a list of values of two attributes": "GROUP BY without count|not real records",
 }
 """By title of a case: what it is refused with."""
+EXACT = "CASE WHEN grouping(disease) = 1 THEN sum(records) FILTER (shown) ELSE sum(w) END"
+"""Subtotals by public columns, which ``reconstruct`` counts. Macros cannot, and add up weights."""
 REFUSED = [
     line.rpartition(" -- ")[::2]
     for line in (Path(__file__).parent / "estimated.sql").read_text("utf-8").splitlines()
@@ -68,6 +70,7 @@ def test_plain_queries_answer_what_the_weights_add_up_to(form: str, release, est
             continue
         asked += 1
         weighted = weighted.replace("FROM weighted", "FROM memory.main.weighted")
+        weighted = weighted.replace(EXACT, "sum(w)")
         expected = sorted(release(form).execute(weighted).fetchall(), key=str)
         found = sorted(connection.execute(ordinary).fetchall(), key=str)
         assert len(found) == len(expected), title

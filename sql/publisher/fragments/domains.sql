@@ -10,10 +10,8 @@ SELECT (@value@)::@kind@::VARCHAR FROM (SELECT unnest(?::DOUBLE[]) AS _at)
 SELECT @point@ FROM (SELECT unnest(?::VARCHAR[]) AS written)
 
 -- name: view_of_bins
-CREATE VIEW @view@ AS SELECT * REPLACE (
-    CASE WHEN @column@ IS NOT NULL THEN (@values@::@kind@[])[1 + len(list_filter([@edges@], lambda edge: edge <= @point@))] END
-    AS @column@
-) FROM @table@;
+-- On one line, as all advised statements.
+CREATE VIEW @view@ AS SELECT * REPLACE (CASE WHEN @column@ IS NOT NULL THEN (@values@::@kind@[])[1 + len(list_filter([@edges@], lambda edge: edge <= @point@))] END AS @column@) FROM @table@;
 
 -- name: in_bins
 (SELECT * EXCLUDE (@hidden@), @bin@ AS @place@ FROM (SELECT s.*, @point@ AS @axis@@bits@ FROM @records@ AS s))
