@@ -67,10 +67,14 @@ ARGUMENTS = {
     "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
     "unseen": "'_priv_moments,'",
+    "ranks": "''",
 }
 """SQL of the macro's arguments in its query."""
-TOGETHER = ARGUMENTS | {"quantile": f"CASE WHEN simultaneous THEN {FAMILY} ELSE {QUANTILE} END"}
-"""The arguments of a distribution, whose intervals may be simultaneous."""
+TOGETHER = ARGUMENTS | {
+    "quantile": f"CASE WHEN simultaneous OR ranks THEN {FAMILY} ELSE {QUANTILE} END",
+    "ranks": f"CASE WHEN ranks THEN {literal(qualified(body(read(FRAGMENTS, 'ranks'))))} ELSE '' END",
+}
+"""The arguments of a distribution, whose intervals may be simultaneous, and bound ranks."""
 VERSIONS = ARGUMENTS | {
     "older": "'\"' || replace(older, '\"', '\"\"') || '\".'",
     "parts": ARGUMENTS["group_columns"],

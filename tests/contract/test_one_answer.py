@@ -245,6 +245,27 @@ def test_simultaneous_intervals_are_those_of_a_higher_confidence(opened) -> None
             )
 
 
+@pytest.mark.parametrize("form", ["two_weights", "operator", "two_by_two", "blocks"])
+def test_ranks_are_those_that_simultaneous_intervals_leave_open(opened, form: str) -> None:
+    with opened(form) as connection:
+        asked = (
+            "FROM priv.reconstructed_distribution('visits.disease', group_columns := 'ward', {})"
+        )
+        found = connection.execute(asked.format("ranks := true")).fetchall()
+        simultaneous = connection.execute(asked.format("simultaneous := true")).fetchall()
+        assert len(found) == 15
+        assert [row[:-2] for row in found] == simultaneous
+        for ward, value, _, low, high, *_, best, worst in found:
+            others = [row[3:5] for row in found if row[0] == ward and row[1] != value]
+            above = sum(other > high for other, _ in others)
+            below = sum(other < low for _, other in others)
+            assert (best, worst) == (1 + above, 5 - below)
+        with pytest.raises(duckdb.Error, match="true or false"):
+            connection.execute(asked.format("ranks := 'yes'"))
+        with pytest.raises(duckdb.Error, match="ranks need intervals"):
+            connection.execute(asked.format("ranks := true, method := 'bayesian'"))
+
+
 def test_two_decoy_attributes_have_one_answer(
     prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
 ) -> None:

@@ -126,7 +126,7 @@ ANALYST = {
     "reconstructed_count": "_release _column _value weight",
     "reconstructed_difference": "_release _column _values _other_values weight confidence",
     "reconstructed_distribution": (
-        "_release group_columns condition weight method confidence simultaneous database"
+        "_release group_columns condition weight method confidence simultaneous ranks database"
     ),
     "reconstructed_group_difference": (
         "_release _column _values _group _other_group weight confidence"
