@@ -131,7 +131,9 @@ class Truth:
 
     source: str
     counts: Mapping[str, Mapping[str | None, int]]
-    """The count of each value, by sensitive attribute."""
+    """The count of each value among all records of the source, by sensitive attribute."""
+    whole: bool
+    """Whether all records of the source entered the release."""
     answers: Mapping[str, tuple[Vector, Vector, Vector, Vector]]
     """True counts, standard errors, signed relative errors, and whether the intervals cover, by sensitive attribute."""
 
@@ -174,6 +176,8 @@ class Card:
     """Whether the release is a generalized sample without perturbed columns."""
     truth: str | None
     """The source with which the release was compared; None if the card was computed from the release alone."""
+    whole: bool
+    """Whether all records of this source entered the release."""
     coverage: float | None
     missing: str | None
     """The source if the comparison with it failed; else None."""
@@ -245,6 +249,7 @@ def read_card(
         varied=any(form_of(each).varied for each in attributes),
         sampled=sampled and bool(attributes),
         truth=truth.source if truth else None,
+        whole=truth is None or truth.whole,
         coverage=float(np.concatenate(covered).mean()) if covered else None,
         missing=missing,
         words=_words(connection, release),
@@ -306,7 +311,8 @@ def read_truth(connection: Connection, release: str) -> Truth:
     beta = publication.parameters.get("beta")
     stderr = "stderr" if beta is None else f"sqrt(true_count * {literal((1 - beta) / beta)})"
     rows = connection.execute(
-        f"SELECT attribute, true_count, {stderr}, (estimate - true_count) / true_count, covered::INTEGER"
+        f"SELECT attribute, true_count, {stderr}, (estimate - true_count) / true_count, covered::INTEGER,"
+        " true_count = true_count_all"
         f" FROM priv.evaluate({literal(publication.source)}, {literal(release)}, queries := {QUERIES},"
         f" hierarchies := {literal(hierarchies)}) ORDER BY query"
     ).fetchall()
@@ -316,8 +322,9 @@ def read_truth(connection: Connection, release: str) -> Truth:
     return Truth(
         publication.source,
         counts,
+        all(row[-1] for row in rows),
         {
-            each.name: _columns([row[1:] for row in rows if row[0] == each.name])
+            each.name: _columns([row[1:-1] for row in rows if row[0] == each.name])
             for each in attributes
         },
     )

@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from scipy import stats
 
+from duckdb_priv.card.report import publisher_card
 from duckdb_priv.engine.source import Source
 from duckdb_priv.evaluation.workload import TABLE, Draw, draw
 
@@ -428,6 +429,9 @@ def test_a_release_is_compared_with_what_entered_and_with_all(con, tmp_path: Pat
         assert f"About {left:,.0f} records (give or take 3,072) are not here" in text
         ((card,),) = reader.execute("FROM priv.card").fetchall()
         assert "Missing records." in card
+    of_publisher = publisher_card(con, "limited")
+    assert "Some of its records did not enter the release" in of_publisher
+    assert '<td class="number">2,400</td>' in of_publisher
     con.execute("FROM priv.drop_release('limited'); DROP TABLE stays; DROP TABLE two")
 
 
