@@ -2,12 +2,13 @@
 
     python benchmarks/living.py [PERSONS] [DAYS] [MARKDOWN]
     python benchmarks/living.py cost [PERSONS]
-    python benchmarks/living.py histories [NUMBER]
+    python benchmarks/living.py histories [NUMBER] [WORDS]
 
 Every day, one person in a hundred joins, one leaves and one changes the value, and the release is refreshed. Every
 person has a unique public seat number, so an attacker who collects the versions can follow everyone. ``cost`` prints
 the processor time of publishing, exporting, and refreshing with the export. ``histories`` publishes decoy groups, lets
-90% of one value leave and others come, and prints the coverage of intervals, with fixed secrets.
+90% of one value leave and others come, and prints the coverage of intervals, with fixed secrets. WORDS choose histories
+by name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
@@ -215,70 +216,133 @@ def cost(persons: int) -> None:
 
 
 OF_MANY = "'v' || (1 + [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6][1 + (hash(i) % 13)::INTEGER])"
-CAME = {
-    "values as frequent as before": OF_MANY,
-    "two frequent values more often": "'v' || (CASE WHEN i % 3 < 2 THEN 1 + i % 3 ELSE 3 + i % 4 END)",
-    "rare values only": "'v' || (4 + i % 4)",
-    "values that are new": "'w' || i % 7",
+LEAVE = "DELETE FROM v WHERE value = 'v0' AND id % 10 > 0"
+RECORDS = 12_000
+
+
+def _come(value: str, number: int = 840, start: int = RECORDS) -> str:
+    return (
+        f"INSERT INTO v SELECT i, i % 7 < 3, {value} FROM range({start}, {start + number}) AS t(i)"
+    )
+
+
+HISTORIES = {
+    "7% come, as frequent as before": [(LEAVE, _come(OF_MANY))],
+    "7% come, two frequent values more often": [
+        (LEAVE, _come("'v' || (CASE WHEN i % 3 < 2 THEN 1 + i % 3 ELSE 3 + i % 4 END)"))
+    ],
+    "7% come, with rare values": [(LEAVE, _come("'v' || (4 + i % 4)"))],
+    "7% come, with new values": [(LEAVE, _come("'w' || i % 7"))],
+    "none come": [(LEAVE,)],
+    "none come, and half of all others leave": [
+        (LEAVE, "DELETE FROM v WHERE value <> 'v0' AND id % 2 = 0")
+    ],
+    "19% come, with rare values": [(LEAVE, _come("'v' || (4 + i % 4)", 2_300))],
+    "three refreshes, with rare, new and other values": [
+        (LEAVE, _come("'v' || (4 + i % 4)")),
+        ("DELETE FROM v WHERE value = 'v1' AND id % 10 > 1", _come("'w' || i % 7", start=20_000)),
+        ("DELETE FROM v WHERE value <> 'v2' AND id % 5 = 0", _come(OF_MANY, 300, 30_000)),
+    ],
 }
-"""The values of records that join."""
-PARTS = {"all rows": "true", "three sevenths of them": "young", "the others": "NOT young"}
+"""By what happens: the statements before each refresh."""
+PARTS = {"all rows": "true", "three sevenths": "young", "the others": "NOT young"}
+CONFIDENCES = (0.95, 0.99)
 
 
-def histories(number: int, records: int = 12_000) -> str:
-    """Return a table of the coverage by value, when 90% of the records of one of eight values leave and 7% come."""
-    lines = [
-        "| 7% come, with | intervals hold: all rows | three sevenths of them | the others | largest mean error, in"
-        " standard errors | standard error over the errors' spread, all rows: median |",
-        "|--|--|--|--|--|--|",
-    ]
-    for what, value in CAME.items():
-        held, errors = dict.fromkeys(PARTS, 0), {}
-        for history in range(number):
-            secret = hashlib.sha256(b"history %d" % history).digest()
-            with duckdb_priv.connect(secret=secret) as con:
-                con.execute(
-                    "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
-                    f" CASE WHEN i % 20 < 4 THEN 'v0' ELSE {OF_MANY} END AS value FROM range({records}) AS t(i)"
-                )
-                con.execute(
-                    "FROM priv.publish_splu('v', 'r', sensitive := 'value', gamma := 3, record_id := 'id')"
-                )
-                con.execute("DELETE FROM v WHERE value = 'v0' AND id % 10 > 0")
-                con.execute(
-                    f"INSERT INTO v SELECT i, i % 7 < 3, {value}"
-                    f" FROM range({records}, {records + records * 7 // 100}) AS t(i)"
-                )
-                con.execute("FROM priv.refresh('r')").fetchall()
-                for part, condition in PARTS.items():
-                    found = con.execute(
-                        "SELECT d.value, estimate - coalesce(known, 0), stderr,"
-                        " coalesce(known, 0) BETWEEN low AND high FROM"
-                        f" priv.reconstructed_distribution('r', condition := '{condition}') AS d LEFT JOIN (SELECT"
-                        f" value, count(*) AS known FROM v WHERE {condition} GROUP BY ALL) AS t USING (value)"
-                    ).fetchall()
-                    for each, error, stderr, holds in found:
-                        held[part] += holds
-                        errors.setdefault((part, each), []).append((error, stderr))
-        asked = {part: number * sum(key[0] == part for key in errors) for part in PARTS}
+@dataclass
+class Coverage:
+    """The intervals of one kind of history."""
+
+    held: dict[tuple[str, str, float], list[bool]] = field(default_factory=dict)
+    """By part, value and confidence: whether the intervals hold the true count."""
+    errors: dict[tuple[str, str], list[tuple[float, float]]] = field(default_factory=dict)
+    """By part and value: errors and standard errors."""
+
+    def share(self, *, part: str | None, confidence: float, value: str | None = None) -> str:
+        """Return the share of the intervals that hold the true count, of a part and a value or of all."""
+        chosen = [
+            each
+            for (where, what, how), found in self.held.items()
+            if part in (None, where) and value in (None, what) and how == confidence
+            for each in found
+        ]
+        return f"{mean(chosen):.1%}"
+
+    def line(self, what: str) -> str:
+        """Return the line of a table."""
         bias = max(
             abs(mean(error for error, _ in of)) / mean(stderr for _, stderr in of)
-            for of in errors.values()
+            for of in self.errors.values()
         )
         wide = median(
             mean(stderr for _, stderr in of) / mean(error**2 for error, _ in of) ** 0.5
-            for (part, _), of in errors.items()
+            for (part, _), of in self.errors.items()
             if part == "all rows"
         )
-        shares = " | ".join(f"{held[part] / asked[part]:.1%}" for part in PARTS)
-        lines.append(f"| {what} | {shares} | {bias:.2f} | {wide:.1f} |")
+        shares = " | ".join(
+            ", ".join(self.share(part=part, confidence=each) for each in CONFIDENCES)
+            for part in PARTS
+        )
+        values = sorted({value for _, value in self.errors})
+        least = min(
+            values,
+            key=lambda value: float(self.share(part=None, confidence=0.95, value=value)[:-1]),
+        )
+        of_value = ", ".join(
+            self.share(part=None, confidence=each, value=least) for each in CONFIDENCES
+        )
+        return f"| {what} | {shares} | {least}: {of_value} | {bias:.2f} | {wide:.1f} |"
+
+
+def histories(number: int, only: str = "") -> str:
+    """Return a table of the coverage, when 90% of the records of one of eight values leave and others come."""
+    lines = [
+        "| what happens | 95% and 99% intervals hold: all rows | three sevenths of them | the others | value with the"
+        " fewest | largest mean error, in standard errors | standard error over the errors' spread, all rows: median |",
+        "|--|--|--|--|--|--|--|",
+    ]
+    for what, steps in HISTORIES.items():
+        if only in what:
+            found = Coverage()
+            for history in range(number):
+                _live(steps, hashlib.sha256(b"history %d" % history).digest(), found)
+            lines.append(found.line(what))
     return "\n".join(lines)
+
+
+def _live(steps: Sequence[Sequence[str]], secret: bytes, found: Coverage) -> None:
+    """Publish, do the steps and refresh after each, and compare the counts of the last version with the truth."""
+    with duckdb_priv.connect(secret=secret) as con:
+        con.execute(
+            "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
+            f" CASE WHEN i % 20 < 4 THEN 'v0' ELSE {OF_MANY} END AS value FROM range({RECORDS}) AS t(i)"
+        )
+        con.execute(
+            "FROM priv.publish_splu('v', 'r', sensitive := 'value', gamma := 3, record_id := 'id')"
+        )
+        for step in steps:
+            for statement in step:
+                con.execute(statement)
+            con.execute("FROM priv.refresh('r')").fetchall()
+        for part, condition in PARTS.items():
+            for confidence in CONFIDENCES:
+                rows = con.execute(
+                    "SELECT d.value, estimate - coalesce(known, 0), stderr,"
+                    " coalesce(known, 0) BETWEEN low AND high FROM"
+                    f" priv.reconstructed_distribution('r', condition := '{condition}', confidence := {confidence})"
+                    f" AS d LEFT JOIN (SELECT value, count(*) AS known FROM v WHERE {condition} GROUP BY ALL) AS t"
+                    " USING (value)"
+                ).fetchall()
+                for value, error, stderr, holds in rows:
+                    found.held.setdefault((part, value, confidence), []).append(holds)
+                    if confidence == CONFIDENCES[0]:
+                        found.errors.setdefault((part, value), []).append((error, stderr))
 
 
 def main() -> None:
     """Print the results, or write them as a page."""
     if sys.argv[1:2] == ["histories"]:
-        print(histories(int(sys.argv[2]) if len(sys.argv) > 2 else 20))
+        print(histories(int(sys.argv[2]) if len(sys.argv) > 2 else 20, " ".join(sys.argv[3:])))
         return
     if sys.argv[1:2] == ["cost"]:
         cost(int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)

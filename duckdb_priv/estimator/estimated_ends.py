@@ -51,8 +51,11 @@ class Ends:
         self._attributes = counted.attributes
         self._form = form_of(counted.attributes[0])
         """The form of the first attribute. Forms within a release differ only in whether all values share their
-        probabilities."""
-        self._published = f"{float(max(counted.rows, 1))!r}::DOUBLE"
+        probabilities, and in whether weights come from the histogram."""
+        self._from_histogram = any(form_of(each).from_histogram for each in counted.attributes)
+        # Not the published rows: the weights of decoy groups come from all records that were ever drawn.
+        drawn = counted.attributes[0].constants.get("rows", counted.rows)
+        self._published = f"{float(max(drawn, 1))!r}::DOUBLE"
         self._product = len(counted.attributes) > 1 and not self._form.varied
         """Whether weights are multiplied with a known law: that of a single combination of values."""
         self._formulas = formulas(counted)
@@ -74,7 +77,7 @@ class Ends:
         return fill(self._formulas[name], self._formulas)
 
     def _rows(self) -> str:
-        every = self._form.from_histogram
+        every = self._from_histogram
         places = {
             "row": "_priv_row()",
             "coefficient": "coalesce(CASE WHEN _d THEN _c END, 0)" if every else "_c",
@@ -86,7 +89,7 @@ class Ends:
     def _known(self) -> str:
         """Write the facts about the aggregated rows, step by step."""
         text = "{rows: _rows}"
-        steps = ["set", *(["chosen"] if self._form.from_histogram else []), "separable", "cells"]
+        steps = ["set", *(["chosen"] if self._from_histogram else []), "separable", "cells"]
         for each in steps:
             text = f"[{self._text(each)} FOR m IN [{text}]][1]"
         return text
@@ -134,7 +137,7 @@ class Ends:
                 plain_squares=self._summed(f"{self._plain} * e.c * e.d"),
             ),
             covariance=self._covariance("e.c", "e.d"),
-            published=self._published if self._form.from_histogram else "NULL",
+            published=self._published if self._from_histogram else "NULL",
             least="coalesce(list_min([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
             most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
         )
@@ -191,7 +194,7 @@ class Ends:
     def _covariance(self, c: str, d: str) -> str:
         """Write the covariance of two sums."""
         noise, both = "(e.h ** 2 - e.h)", f"{c} ** 2" if c == d else f"{c} * {d}"
-        if not self._form.from_histogram:
+        if not self._from_histogram:
             sampled = f" + e.a * {both}" if self._form.scaled else ""
             return self._summed(f"e.s * {noise} * {both}{sampled}")
         shrinkage = "(_priv_law((m).attribute, (m).set, 0e0, (m).factors)).shrinkage"
@@ -211,7 +214,7 @@ class Ends:
         )
 
     def _share(self, c: str) -> str:
-        if not self._form.from_histogram:
+        if not self._from_histogram:
             return "0e0"
         total, squares = self._summed(f"e.n * {c}"), self._summed(f"e.n * {c} ** 2")
         return f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {self._published}, 1), 0)"

@@ -71,10 +71,11 @@ class SetLaws(StructFields):
             known["shrinkage"] = (
                 f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
             )
-        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE") | {
+        known = {
             name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
             for name, sql in known.items()
         }
+        known.setdefault("shrinkage", "0e0")
         chosen = f"list_sum(list_select({weights}, {places}))"
         inside = f"{chosen} / len({places})"
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"

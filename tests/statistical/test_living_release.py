@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import duckdb
 import pytest
+from comparing import nearly
 from scipy import stats
 
 FALSE_ALARM = 1e-9
@@ -45,7 +47,7 @@ def test_intervals_of_every_version_cover(year):
     assert stats.binomtest(missed, groups, 0.05, "greater").pvalue > FALSE_ALARM
 
 
-def test_counts_are_right_where_records_have_left_their_decoy_groups(con):
+def test_counts_are_right_where_records_have_left_their_decoy_groups(con, tmp_path):
     """Nearly all records of the most frequent value leave. The histogram of the remaining rows would be biased."""
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young,"
@@ -65,3 +67,40 @@ def test_counts_are_right_where_records_have_left_their_decoy_groups(con):
     for value, estimate, stderr in found:
         assert 2 * stats.norm.sf(abs(estimate - true[value]) / stderr) * len(found) > FALSE_ALARM
     assert shown["v0"] - true["v0"] > 6 * max(stderr for *_, stderr in found)
+    assert_one_answer(con, tmp_path, "disease")
+
+
+def test_attributes_of_several_batches_have_one_answer_beside_others(con, tmp_path):
+    """An attribute of more than a hundred values is counted as if the batches had the same frequencies."""
+    con.execute(
+        "CREATE TABLE v AS SELECT i AS id, i % 7 < 3 AS young, 'd' || least(i * 31 % 130, i * 57 % 170) AS diagnosis,"
+        " 'v' || least(i * 7 % 8, i * 11 % 13) AS disease FROM range(6000) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_splu('v', 'r', sensitive := ['diagnosis', 'disease'], gamma := 2, record_id := 'id')"
+    )
+    con.execute("DELETE FROM v WHERE disease = 'v0' AND id % 10 > 0")
+    con.execute(
+        "INSERT INTO v SELECT i, i % 7 < 3, 'd' || i * 31 % 130, 'v' || (4 + i % 4) FROM range(6000, 6400) AS t(i)"
+    )
+    con.execute("FROM priv.refresh('r')")
+    forms = con.execute("SELECT form FROM priv.attribute WHERE form IS NOT NULL").fetchall()
+    assert forms[1] == ("batches",) != forms[0]
+    assert_one_answer(con, tmp_path, "disease")
+    assert_one_answer(con, tmp_path, "diagnosis")
+
+
+def assert_one_answer(con, folder, attribute):
+    """The functions and the schema estimated of a file give the same estimates and errors."""
+    found = con.execute(
+        f"SELECT value, estimate, stderr, low, high FROM priv.reconstructed_distribution('r.{attribute}')"
+        " ORDER BY value LIMIT 9"
+    ).fetchall()
+    con.execute("FROM priv.export_release('r', $1)", [str(folder / f"{attribute}.duckdb")])
+    with duckdb.connect(folder / f"{attribute}.duckdb") as reader:
+        reader.execute("USE estimated")
+        estimated = reader.execute(
+            f"SELECT {attribute}, count(*), count_stderr(), count_low(), count_high() FROM r GROUP BY {attribute}"
+            f" ORDER BY {attribute} LIMIT 9"
+        ).fetchall()
+    assert estimated == nearly(found)
