@@ -21,7 +21,7 @@ import duckdb
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import WeightedTable, query
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
-from duckdb_priv.estimator.lets import struct
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
@@ -138,6 +138,8 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
         yield _macro(name, {names.SUMS[other]: fill(texts[other], texts)})
     for name in MOMENTS:
         yield _macro(name, _moment(name, texts))
+    for name in names.QUANTILES:
+        yield _macro(name, _quantile(name, texts | {"between": counted.message("between")}))
 
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -161,6 +163,25 @@ def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     )
     places["formula"] = SUM.sub(of_sums, MOMENTS[name])
     return {arguments: fill(texts["moment"], places)}
+
+
+def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Write a quantile macro; for other tables it calls DuckDB's own aggregate."""
+    arguments = names.QUANTILES[name]
+    share = "0.5" if arguments == "x" else "q"
+    scans = {"sums": "[(e).w FOR e IN (m).r]", "largest": "(m).c", "smallest": "(m).c"}
+    places = {**texts, "aggregate": name, "arguments": arguments, "share": share}
+    for each, numbers in scans.items():
+        places[each] = fill(texts["scanned"], {"numbers": numbers, "step": texts[each]})
+    for each, rank in (("at_floor", "floor(r)"), ("at_ceiling", "ceil(r)")):
+        places[each] = fill(texts["at"], {"place": rank})
+    continuous = name in ("median", "quantile_cont")
+    places["quantile"] = fill(texts["continuous" if continuous else "discrete"], places)
+    steps = ("running", "different", "counted", "monotone", "quantiles", "text_of_shares")
+    chain = Chain(
+        fill(texts["ranked"], places), *(("m", fill(texts[each], places)) for each in steps)
+    )
+    return {arguments: fill(texts["quantile"], places | {"found": str(chain)})}
 
 
 def _macro(name: str, texts: dict[str, str]) -> str:

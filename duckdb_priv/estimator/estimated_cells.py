@@ -171,6 +171,7 @@ def _judge(table: WeightedTable) -> str:
                     *(name for name, taken in names.SUMS.items() if taken),
                     *names.OTHER_NAMES,
                     *MOMENTS,
+                    *names.QUANTILES,
                 ]
             ),
             "no_arguments": f"({no_arguments})",

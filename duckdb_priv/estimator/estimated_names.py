@@ -14,6 +14,8 @@ ROW_TYPE = (
 )
 SUMS = {"count_star": "", "count": "x", "count_if": "x", "sum": "x", "avg": "x"}
 """Aggregates that return estimates, with their arguments."""
+QUANTILES = {"median": "x", "quantile_cont": "x, q", "quantile_disc": "x, q", "quantile": "x, q"}
+"""Aggregates that return estimated quantiles, with their arguments."""
 OTHER_NAMES = {"countif": "count_if", "mean": "avg"}
 ENDS = ("stderr", "low", "high")
 """Suffixes of the macros for errors: ``sum_low(x)`` is the lower end of ``sum(x)``, ``count_low()`` of ``count(*)``."""
@@ -22,15 +24,17 @@ COUNTS = (
     *OTHER_NAMES,
     *(f"{each}_{end}" for each in SUMS if each != "count_star" for end in ENDS),
     *MOMENTS,
+    *QUANTILES,
 )
 """All macros of the schema."""
 NOT_SUMS = """
-    approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null arg_max_nulls_last
-    arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg avg_distinct bit_and bit_or bit_xor
-    bitstring_agg combine_aggr count_distinct decimal_average entropy favg first fsum geomean geometric_mean
-    group_concat histogram histogram_exact kahan_sum kurtosis kurtosis_pop last list listagg lttb mad max_by
-    median min_by mode percentile_cont percentile_disc product quantile quantile_cont quantile_disc
-    reservoir_quantile sem skewness string_agg sum_no_overflow sumkahan variant_group_object wavg weighted_avg
+    approx_count_distinct approx_quantile approx_top_k arbitrary arg_max arg_max_null
+    arg_max_nulls_last arg_min arg_min_null arg_min_nulls_last argmax argmin array_agg avg_distinct
+    bit_and bit_or bit_xor bitstring_agg combine_aggr count_distinct decimal_average entropy favg
+    first fsum geomean geometric_mean group_concat histogram histogram_exact kahan_sum kurtosis
+    kurtosis_pop last list listagg lttb mad max_by min_by mode percentile_cont percentile_disc
+    product reservoir_quantile sem skewness string_agg sum_no_overflow sumkahan
+    variant_group_object wavg weighted_avg
 """
 OTHERS = NOT_SUMS.split()
 """Aggregates of DuckDB that are not sums over records."""
@@ -62,9 +66,11 @@ MESSAGES = {
     " system.main.sum(n) OVER (...) of the counts, or divide by (SELECT count(*) FROM {release})",
     "filter": "an estimate takes no FILTER; write count_if(condition), sum(CASE WHEN condition THEN x END) or"
     " avg(CASE WHEN condition THEN x END)",
-    "ordered": "an estimate takes no ORDER BY: a sum is the same in any order; leave it out",
+    "ordered": "an estimate takes no ORDER BY: a sum is the same in any order; leave it out, and write quantiles as"
+    " quantile_cont(x, 0.5) or quantile_disc(x, 0.5)",
     "distinct": "an estimate takes no DISTINCT: every value is shown somewhere; GROUP BY it, and look at which counts"
     " are clearly above zero",
+    "between": "a quantile between two values is known of numbers alone; write quantile_disc(x, 0.5)",
     "whose": "count_stderr(), count_low() and count_high() belong to count(*); write count_if_low(x), sum_low(x),"
     " avg_low(x) and so on for another aggregate",
     "chosen": "DISTINCT, GROUP BY without count(*), LIMIT, samples, random(), COLUMNS() and windows choose rows of"

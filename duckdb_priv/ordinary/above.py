@@ -77,7 +77,7 @@ class Above:
                 )
             return node
         if not within:
-            if isinstance(node, exp.Grouping):
+            if isinstance(node, exp.Grouping | exp.GroupingId):
                 keys = ", ".join(text(self.keys[bare(each)]) for each in node.expressions)
                 of_all = str(2 ** len(node.expressions) - 1)
                 return self._column(("grouping", keys, of_all, False), "grouping")

@@ -22,6 +22,9 @@ from duckdb_priv.ordinary.names import LINE, Names, fresh, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
+BETWEEN = "a quantile between two values is known of numbers alone; write quantile_disc(x, 0.5)"
+"""The message for a quantile of dates or texts that interpolates."""
+
 
 @dataclass(frozen=True)
 class Counted:
@@ -90,7 +93,7 @@ class Quantiled:
             if has_ends:
                 self.ends[name] = f"{name}_ends"
                 columns.append(self.ends[name])
-                selected.append(f"{_ends(one)} AS {text(self.ends[name])}")
+                selected.append(f"{_ends(quantile, one)} AS {text(self.ends[name])}")
         places["ranked"] = text(self._names.fresh("ranked"))
         monotone, result = (self._names.fresh(each) for each in ("distribution", "quantiles"))
         groups = list(map(text, counted.keys))
@@ -139,10 +142,17 @@ def _estimate(quantile: Quantile, places: Mapping[str, str]) -> str:
         f"at_{side}": _filled("at", {**places, "place": f"{function}({place})"})
         for side, function in (("floor", "floor"), ("ceiling", "ceil"))
     }
-    return _filled("continuous", {**places, **at, "place": place})
+    numbers = {name: _number(sql) for name, sql in at.items()}
+    between = {"known": at["at_floor"], "place": place, "between": literal(BETWEEN)}
+    return _filled("continuous", {**places, **numbers, **between})
 
 
-def _ends(places: Mapping[str, str]) -> str:
+def _number(sql: str) -> str:
+    """Write a value as a number, by its text; NULL for a date or another text."""
+    return _filled("number", {"number": sql})
+
+
+def _ends(quantile: Quantile, places: Mapping[str, str]) -> str:
     share = places["share"]
     variance = (
         f"{places['running_variance']} - 2 * {share} * {places['covariance']}"
@@ -150,7 +160,12 @@ def _ends(places: Mapping[str, str]) -> str:
     )
     best = _filled("surely", {**places, "variance": variance, "sign": "+"})
     worst = _filled("surely", {**places, "variance": variance, "sign": "-"})
-    return _filled("ends", {**places, "at_best": best, "at_worst": worst})
+    given = {**places, "at_best": best, "at_worst": worst}
+    ends = {name: _filled(name, given) for name in ("lower", "upper")}
+    if quantile.continuous:
+        ends = {name: _number(sql) for name, sql in ends.items()}
+    numbers = {name: _number(f"i.{name}") for name in ("low", "high")}
+    return _filled("ends", {**given, **ends, **numbers})
 
 
 def _parsed(window: str) -> exp.Expr:

@@ -108,6 +108,7 @@ def _rewritten(
     parsed = _parse(sql, connection)
     if parsed is None:
         return sql
+    _refuse_changes(parsed, connection)
     names = Names.of(parsed)
     count_before_pivots(parsed, connection, names)
     statement = Statement(connection, names, by_name(parameters))
@@ -213,6 +214,21 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
     return None
 
 
+def _refuse_changes(statement: exp.Expr, connection: ConnectedTables) -> None:
+    """Refuse to change or delete the rows of a release by what they truly are."""
+    if not isinstance(statement, exp.Update | exp.Delete) or not isinstance(
+        statement.this, exp.Table
+    ):
+        return
+    release = connection.release(statement.this)
+    asked = {each.name.lower() for each in nodes(statement, exp.Column)}
+    if release is not None and asked & {each.name.lower() for each in release.reported.values()}:
+        raise QueryRefused(
+            "rows of a release cannot be changed by what they truly are: nobody knows it",
+            hint="count them; or change the source, and publish it again",
+        )
+
+
 def _too_deep() -> QueryRefused:
     return QueryRefused(
         "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
@@ -220,7 +236,17 @@ def _too_deep() -> QueryRefused:
 
 
 def _grouped(statement: exp.Expr) -> exp.Expr:
-    """Collect all elements of each GROUP BY in one list: sqlglot 28 separates ROLLUP, CUBE and GROUPING SETS."""
+    """Collect all elements of each GROUP BY in one list: sqlglot 28 separates ROLLUP, CUBE and GROUPING SETS.
+
+    A result in parentheses, (a, b), is one value. It is written as row(a, b), since GROUP BY (a, b) has two keys.
+
+    >>> _grouped(sqlglot.parse_one("SELECT (a, b) AS k, count(*) FROM t GROUP BY k", dialect="duckdb")).sql("duckdb")
+    'SELECT ROW(a, b) AS k, COUNT(*) FROM t GROUP BY k'
+    """
+    for select in nodes(statement, exp.Select):
+        for item in select.expressions:
+            if isinstance(item.unalias(), exp.Tuple):
+                item.unalias().replace(exp.func("row", *item.unalias().expressions))
     for group in nodes(statement, exp.Group):
         for kind in ("rollup", "cube", "grouping_sets"):
             if apart := group.args.get(kind):

@@ -78,10 +78,14 @@ WITH v(a, b, c, e, d, f) AS (SELECT * FROM visits) SELECT min(d) FROM v -- publi
 SELECT min(#5), count_if(disease = 'flu') FROM visits -- public columns of all records alone
 SELECT DISTINCT #2 FROM visits WHERE disease <> 'ward' -- before they|not a value
 SELECT var_pop(age), count_low() FROM visits -- count_if_low
-SELECT median(age) FROM visits WHERE disease = 'flu' -- no sum over records
+SELECT median(age) FILTER (WHERE disease = 'flu') FROM visits -- takes no FILTER
+SELECT median(day) FROM visits WHERE disease = 'flu' -- of numbers alone
+SELECT median(age), count_low() FROM visits WHERE disease = 'flu' -- count_if_low
+SELECT median(age) OVER () FROM visits -- with OVER
 SELECT list(disease), count(*) FROM visits -- no sum over records
 SELECT string_agg(disease, ','), count(*) FROM visits -- no sum over records
-SELECT quantile_cont(age, 0.5) FROM visits -- no sum over records
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM visits -- quantile_cont
+SELECT mode(age) FROM visits WHERE disease = 'flu' -- no sum over records
 SELECT approx_count_distinct(disease) FROM visits -- no sum over records
 SELECT count(DISTINCT disease) FROM visits -- DISTINCT
 SELECT sum(DISTINCT age) FROM visits -- DISTINCT

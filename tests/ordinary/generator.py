@@ -47,7 +47,7 @@ class Generator:
         if depth and pick < 0.28:
             return f"NOT ({self.condition(depth - 1, attributes)})"
         if not attributes or self._often(0.2):
-            return self._of_public()
+            return self.of_public()
         if self._often(0.08):
             return self._of(
                 "length(disease) * 10 > age",
@@ -55,12 +55,10 @@ class Generator:
                 "disease = CASE WHEN age > 40 THEN 'flu' ELSE 'none' END",
             )
         return (
-            self._of_dose()
-            if "dose" in self.attributes and self._often(0.4)
-            else self._of_disease()
+            self._of_dose() if "dose" in self.attributes and self._often(0.4) else self.of_disease()
         )
 
-    def _of_public(self) -> str:
+    def of_public(self) -> str:
         age = self.random.randrange(20, 80, 10)
         return self._of(
             f"age > {age}", f"age BETWEEN 30 AND {age}", f"age IN (20, {age})", f"age <> {age}", "age % 20 = 0",
@@ -69,7 +67,7 @@ class Generator:
             "ward IN (SELECT ward FROM memory.main.wards WHERE rate > 2)",
         )  # fmt: skip
 
-    def _of_disease(self) -> str:
+    def of_disease(self) -> str:
         one, two = self.random.sample(DISEASES, 2)
         return self._of(
             f"disease = '{one}'", f"disease = '{one}'", f"'{one}' = disease", f"disease <> '{one}'",
@@ -171,7 +169,7 @@ class Generator:
             "disease",
             "coalesce(disease, 'unknown')",
             "length(disease)",
-            f"({self._of_disease()})",
+            f"({self.of_disease()})",
         ]
         found += [
             "CASE WHEN disease IN ('flu', 'asthma') THEN 'lung' WHEN age > 50 THEN ward ELSE 'other' END"
@@ -233,7 +231,7 @@ class Generator:
             ]
         if pick < 0.7:
             return (
-                f"(SELECT * FROM (SELECT * FROM visits WHERE {self._of_public()}) WHERE {self._of_disease()})",
+                f"(SELECT * FROM (SELECT * FROM visits WHERE {self.of_public()}) WHERE {self.of_disease()})",
                 [],
             )
         if pick < 0.78:

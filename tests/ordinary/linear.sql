@@ -83,6 +83,10 @@ SELECT ward, min(age) AS a, max(day) AS b, count(DISTINCT age) AS c, sum(w) FILT
 SELECT ward, disease, grouping(ward, disease) AS g, count(*) AS n FROM visits GROUP BY ROLLUP (ward, disease) ORDER BY ALL;
 SELECT ward, disease, grouping(ward, disease) AS g, CASE WHEN grouping(disease) = 1 THEN sum(records) FILTER (shown) ELSE sum(w) END AS n FROM weighted GROUP BY ROLLUP (ward, disease) ORDER BY ALL;
 
+-- title: keys that are pairs, among subtotals, and their level
+SELECT (disease, age > 40) AS pair, ward, grouping_id(ward, pair) AS g, count(*) AS n FROM visits WHERE disease <> 'none' GROUP BY ROLLUP (pair, ward) ORDER BY ALL;
+SELECT pair, ward, grouping_id(ward, pair) AS g, sum(w) AS n FROM (SELECT *, (disease, age > 40) AS pair FROM weighted) WHERE disease <> 'none' GROUP BY ROLLUP (pair, ward) ORDER BY ALL;
+
 -- title: grouping sets and cubes
 SELECT ward, age, disease, count(*) AS n FROM visits GROUP BY GROUPING SETS ((ward, disease), (age), ()), CUBE (disease) ORDER BY ALL;
 SELECT ward, age, disease, CASE WHEN grouping(disease) = 1 THEN sum(records) FILTER (shown) ELSE sum(w) END AS n FROM weighted GROUP BY GROUPING SETS ((ward, disease), (age), ()), CUBE (disease) ORDER BY ALL;

@@ -359,3 +359,15 @@ WITH counted AS (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) S
 -- title: the largest of several estimates, in a row of its own
 WITH counted AS (SELECT disease, count(*) AS n FROM visits GROUP BY ALL) SELECT (SELECT max(n) FROM counted) AS m;
 -- says: the one with the most noise
+
+-- title: records changed by their own value
+UPDATE visits SET age = 0 WHERE disease = 'flu';
+-- says: nobody knows it
+
+-- title: records deleted by their own value
+DELETE FROM visits WHERE disease = 'flu';
+-- says: nobody knows it
+
+-- title: the middle between two dates
+SELECT ward, median(day) FROM visits WHERE disease = 'flu' GROUP BY ward;
+-- says: of numbers alone

@@ -76,12 +76,13 @@ def publish(
     form: str,
     *,
     rows: int = 3000,
+    secret: bytes = bytes(range(32)),
     connect: Callable[..., duckdb.DuckDBPyConnection] = duckdb_priv.connect,
 ) -> Path:
     """Publish one release, called visits, to a file of its own, from where ``connect`` leads to."""
     path = folder / f"{form}.duckdb"
     disease = DISEASES.get(form, EVEN)
-    with connect(secret=bytes(range(32))) as publisher:
+    with connect(secret=secret) as publisher:
         publisher.execute(VISITS.format(rows=rows, disease=disease))
         publisher.execute(EXCHANGE)
         if form == "sample":

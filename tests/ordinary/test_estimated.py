@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -120,6 +121,47 @@ def test_standard_errors_are_those_of_ordinary_sql(form: str, condition, release
     right = reconstruct(connection, f"SELECT ward, count(*) AS n {counted}", intervals=True)
     for row, (ward, n, stderr, *_) in zip(found, right.fetchall(), strict=True):
         assert row == (ward, pytest.approx(n), pytest.approx(stderr)), (form, condition)
+
+
+@pytest.mark.parametrize("form", ["two_weights", "two_attributes", "operator", "blocks", "scaled"])
+@pytest.mark.parametrize(
+    "condition",
+    ["disease = 'flu'", "disease <> 'none' OR age > 40", "age > 1000 AND disease = 'flu'"],
+)
+def test_quantiles_are_those_of_ordinary_sql(form: str, condition, release, estimated) -> None:
+    query = (
+        "SELECT ward, median(age), quantile_cont(cost, [0, 0.3, 1]), quantile_disc(day, 0.25),"
+        " quantile_disc(age, -0.4), quantile(ward, 0.5), quantile_disc(cost, [0.1, 0.9]),"
+        " median(if(age > 30, cost, NULL)), quantile_cont(age, -0.2)"
+        f" FROM visits WHERE {condition} GROUP BY ward ORDER BY ward"
+    )
+    found = estimated(form).execute(query).fetchall()
+    for row, expected in zip(found, reconstruct(release(form), query).fetchall(), strict=True):
+        for one, right in zip(row, expected, strict=True):
+            near = right if isinstance(right, str | dt.date) else pytest.approx(right, rel=1e-9)
+            assert one == near, (row, expected)
+
+
+def test_quantiles_of_other_tables_are_those_of_duckdb(estimated) -> None:
+    """Also where a column has the name of a part of the macro."""
+    connection = estimated("two_weights")
+    values = [
+        "range / 7",
+        "DATE '2024-01-01' + range::INTEGER",
+        "range::DECIMAL(9, 2)",
+    ]
+    calls = "{0}median({1}), {0}quantile_cont({1}, 0.3), {0}quantile_disc({1}, [0.2, 0.9])"
+    query = f"SELECT {calls} FROM own HAVING {{0}}median({{1}}) IS NOT NULL"
+    for number, name in enumerate("aeimprsvzxq"):
+        value = values[number % 3]
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE own AS SELECT {value} AS {name} FROM range(11)"
+        )
+        answers = []
+        for schema in ("", "system.main."):
+            answer = connection.execute(query.format(schema, name))
+            answers.append(([kind for _, kind, *_ in answer.description], answer.fetchall()))
+        assert answers[0] == answers[1]
 
 
 def test_the_table_may_come_first(estimated) -> None:

@@ -69,6 +69,18 @@ def test_intervals_hold_the_true_quantile(form: str, release, true) -> None:
     assert sum(covered) / len(covered) > 0.93
 
 
+def test_quantiles_of_dates_and_texts_have_ends_and_no_standard_error(release) -> None:
+    row = duckdb_priv.reconstruct(
+        release("two_weights"),
+        "SELECT quantile_disc(day, 0.5) AS d, quantile_disc(ward, 0.5) AS w FROM visits WHERE disease = 'flu'",
+        intervals=True,
+    ).fetchone()
+    for estimate, error, low, high in (row[:4], row[4:]):
+        assert error is None
+        assert low <= estimate <= high
+        assert type(low) is type(estimate)
+
+
 def test_no_record_has_no_quantile(release) -> None:
     row = duckdb_priv.reconstruct(
         release("two_weights"),

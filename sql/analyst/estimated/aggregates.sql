@@ -40,6 +40,64 @@ system.main.sum(CASE WHEN @known@ THEN @product@ END)
 CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN [@formula@ FOR m IN [@sums@]][1]
     ELSE system.main.@aggregate@(@arguments@) END
 
+-- name: quantile
+-- The value below which a share of the records is, or a list of them for a list of shares. It is cast from a text to the type of
+-- DuckDB's own aggregate, which is called for other tables.
+CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN list_resize([system.main.@aggregate@(@arguments@)
+    FILTER (WHERE typeof("current_role") <> 'DOUBLE')][1:0], 1, @found@)[1] ELSE system.main.@aggregate@(@arguments@) END
+
+-- name: ranked
+-- The steps to a quantile: values v in ascending order, and c, the sum of the weights up to each.
+{r: system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL AND typeof("current_role") = 'DOUBLE')}
+
+-- name: running
+{v: [e.v FOR e IN m.r], c: @sums@}
+
+-- name: different
+-- The last place of each value.
+{v: m.v, c: m.c, l: [i FOR i IN range(1, len(m.v) + 1) IF i = len(m.v) OR m.v[i] <> m.v[i + 1]]}
+
+-- name: counted
+{v: [m.v[i] FOR i IN m.l], c: [m.c[i] FOR i IN m.l]}
+
+-- name: monotone
+-- The middle between the largest sum before and the smallest one after, which never falls, and t, the sum of all weights.
+{v: m.v, t: m.c[len(m.c)], n: [round((z[1] + z[2]) / 2, 6) FOR z IN list_zip(@largest@, @smallest@)]}
+
+-- name: scanned
+-- All running sums, maxima or minima of numbers: each step is over twice as many of them.
+list_reduce(list_prepend(@numbers@, [[2e0 ** j] FOR j IN range(0, CAST(ceil(log2(len(@numbers@) + 1)) AS BIGINT))]),
+    lambda a, s: [@step@ FOR i IN range(1, len(a) + 1)])
+
+-- name: sums
+a[i] + coalesce(a[CASE WHEN i > s[1] THEN CAST(i - s[1] AS BIGINT) END], 0)
+
+-- name: largest
+greatest(a[i], a[CASE WHEN i > s[1] THEN CAST(i - s[1] AS BIGINT) END])
+
+-- name: smallest
+least(a[i], a[i + CAST(s[1] AS BIGINT)])
+
+-- name: quantiles
+{f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END
+     FOR s IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(@share@ AS VARCHAR), '[]'), ',')]]}
+
+-- name: continuous
+-- As far between two values as the share is between their records. The text of a value becomes a number, as dates do not.
+[CASE WHEN p.a IS NULL OR p.b IS NULL THEN error(@between@) ELSE p.a + (p.b - p.a) * (p.r - floor(p.r)) END
+ FOR p IN [{r: r, a: @at_floor@, b: @at_ceiling@} FOR r IN [greatest(round((CASE WHEN s < 0 THEN 1 + s ELSE s END) * (m.t - 1), 6), 0)]]][1]
+
+-- name: at
+TRY_CAST(CAST([m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] > @place@][1] AS VARCHAR) AS DOUBLE)
+
+-- name: discrete
+-- The smallest value that reaches the share; for a negative one, counted from the largest value.
+CASE WHEN s >= 0 THEN [m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] >= round(s * m.t, 6)][1]
+    ELSE coalesce([m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] > round((1 + s) * m.t, 6)][1], m.v[len(m.v)]) END
+
+-- name: text_of_shares
+CASE WHEN starts_with(CAST(@share@ AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
+
 -- name: rows
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
 list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell ASC, (@row@).x ASC)@filter@

@@ -29,12 +29,21 @@ greatest(round(@share@ * (@total@ - 1), 6), 0)
 
 -- name: at
 -- The value of the record with a given rank.
-min(CAST(@value@ AS DOUBLE)) FILTER (WHERE round(@at_most@, 6) > @place@ AND round(@total@, 6) > 0)
+min(@value@) FILTER (WHERE round(@at_most@, 6) > @place@ AND round(@total@, 6) > 0)
 
 -- name: continuous
--- As far between two values as the share lies between their records.
-[r.lower + (r.upper - r.lower) * r.part
- FOR r IN [{lower: @at_floor@, upper: @at_ceiling@, part: max(@place@ - floor(@place@))}]][1]
+-- As far between two values as the share lies between their records. Texts of numbers become numbers, those of dates do not.
+[CASE WHEN r.known AND r.lower IS NULL THEN error(@between@) ELSE r.lower + (r.upper - r.lower) * r.part END
+ FOR r IN [{known: @known@ IS NOT NULL, lower: @at_floor@, upper: @at_ceiling@, part: max(@place@ - floor(@place@))}]][1]
+
+-- name: number
+TRY_CAST(CAST(@number@ AS VARCHAR) AS DOUBLE)
+
+-- name: lower
+min(@value@) FILTER (WHERE @at_best@ >= -1e-6)
+
+-- name: upper
+coalesce(max(@following@) FILTER (WHERE @at_worst@ < -1e-6), min(@value@))
 
 -- name: surely
 -- How far the distribution function is above the share, at most and at least.
@@ -42,7 +51,7 @@ min(CAST(@value@ AS DOUBLE)) FILTER (WHERE round(@at_most@, 6) > @place@ AND rou
 
 -- name: ends
 -- The smallest value that may reach the share, and the one after the largest that may not; the estimate lies between them.
-[{stderr: (i.high - i.low) / (2 * @z@), low: i.low, high: i.high}
- FOR i IN [{low: least(@quantile@, CAST(min(@value@) FILTER (WHERE @at_best@ >= -1e-6) AS DOUBLE)),
-   high: greatest(@quantile@, CAST(coalesce(max(@following@) FILTER (WHERE @at_worst@ < -1e-6), min(@value@)) AS DOUBLE))}]
+-- Dates and texts have no standard error.
+[{stderr: (@high@ - @low@) / (2 * @z@), low: i.low, high: i.high}
+ FOR i IN [{low: least(@quantile@, @lower@), high: greatest(@quantile@, @upper@)}]
  IF @quantile@ IS NOT NULL][1]
