@@ -7,7 +7,8 @@ they serve the checks before publishing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -25,6 +26,8 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 T = TypeVar("T")
 
+ROWS = "temp.main._priv_drawn_rows"
+"""The rows of a kernel that several queries read; a temporary table of this connection."""
 SURPLUS = "temp.main._priv_surplus"
 """The ids of the records that ``max_rows`` leaves out; a temporary table of this connection."""
 LIMIT = 2**64 - 1
@@ -255,13 +258,15 @@ class Aggregates:
         )
         return replace(self.source, table=table, rows=count_of(self.workspace.cursor, table))
 
-    def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
-        """Make a table of the kernel's rows for all records; ``types`` gives its columns and their types."""
-        room = self.workspace.room(self.source.rows)
-        with kernel.opened(self.workspace.cursor, self.source.table, (), room) as rows:
-            self.workspace.cursor.execute(
-                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {in_types(types)} FROM ({rows})"
-            )
+    @contextmanager
+    def opened(self, kernel: Kernel, types: Mapping[str, str]) -> Iterator[str]:
+        """Yield a query of the kernel's rows for all records, which may run several times.
+
+        ``types`` gives its columns and their types.
+        """
+        cursor, room = self.workspace.cursor, self.workspace.room(self.source.rows)
+        with kernel.opened(cursor, self.source.table, (), room, ROWS) as rows:
+            yield f"SELECT {in_types(types)} FROM ({rows})"
 
     def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
         """Return the kernel's texts under these names for all records: one row, or one row per batch."""

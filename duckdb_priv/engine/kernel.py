@@ -135,12 +135,14 @@ class Kernel:
         records: str,
         staged: Collection[str] = (),
         room: Room | None = None,
+        again: str | None = None,
     ) -> Iterator[str]:
         """Make tables and bit sources on a cursor, and return the query of the published rows over a table.
 
         ``staged`` names the steps whose tables exist already (``stage``). If ``room`` says that the records fit in
-        memory, their bits are drawn at once and the query reads them there. The sources are valid until the context
-        ends.
+        memory, their bits are drawn at once and the query reads them there. Otherwise, a query that runs several times
+        would draw them ``again``, so it reads the rows from a temporary table of this name. The sources are valid until
+        the context ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
@@ -154,7 +156,13 @@ class Kernel:
                     cursor.register(AT_ONCE, table)
                     stack.callback(cursor.unregister, AT_ONCE)
                     fillings = {**fillings, DRAWN: f"FROM {AT_ONCE}"}
-            yield fill(self.select, fillings)
+                    again = None
+            rows = fill(self.select, fillings)
+            if again:
+                cursor.execute(f"CREATE OR REPLACE TEMP TABLE {again} AS {rows}")
+                stack.callback(cursor.execute, f"DROP TABLE {again}")
+                rows = f"FROM {again}"
+            yield rows
 
     def stage(
         self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()

@@ -77,16 +77,19 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     level, kept = level_of(source.rows), source.rows <= KEPT
     limit = LIMIT >> level
     streams = {each: mark_stream(workspace, each) for each in (MARKS, VALUES)}
-    columns = {"mark": "UBIGINT", "person": "UBIGINT"} | {
-        f"value{n}": "UINTEGER" for n in range(len(source.sensitive))
-    }
-    select = _marked_sql(source, limit)
-    chosen = select if kept else f"SELECT * FROM ({select}) WHERE mark <= {limit}::UBIGINT"
+    person = {"person": "UBIGINT"} if source.person else {}
+    values = {f"value{n}": "UINTEGER" for n in range(len(source.sensitive))}
+    columns = {"mark": "UBIGINT"} | person | values | {"texts": "VARCHAR[]"}
+    select, sampled = _marked_sql(source, limit), f"mark <= {limit}::UBIGINT"
+    chosen = select if kept else f"SELECT * FROM ({select}) WHERE {sampled}"
     reads = source.read_types | {name: source.types[name] for name in source.person}
     drawing = _drawing(source)
     kernel = Kernel(reads, chosen, random_bits=streams, drawing=drawing, gathers=not kept)
-    answers.make(MARKED, kernel, columns | {"texts": "VARCHAR[]"})
-    _sample(workspace, source, streams[VALUES], limit)
+    with answers.opened(kernel, columns) as rows:
+        workspace.cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE {MARKED} AS SELECT * EXCLUDE (texts) FROM ({rows})"
+        )
+        _sample(workspace, source, streams[VALUES], f"FROM ({rows}) WHERE {sampled}")
     if kept:
         (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
     else:
@@ -94,18 +97,19 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
         parts = Kernel(reads, partial, random_bits=streams, drawing=drawing, gathers=True)
         names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
         digests = _added_up(answers.asked(parts, names))
-    return Marked(source.rows, kept, level, digests)
+    return Marked(source.rows, kept, level, digests, named=bool(source.person))
 
 
 def _drawing(source: Source) -> Drawing:
     """Return the records whose ids are marked: the marks of their values, and their public values."""
     number, text = source.id_arguments
     named = list(enumerate(source.sensitive))
-    person = "NULL::UBIGINT"
+    person = ""
     if source.person:
-        person = mark_of_text(person_text(source.person, source.types), place(MARKS))
+        marked = mark_of_text(person_text(source.person, source.types), place(MARKS))
+        person = f", {marked} AS person"
     records = (
-        f"SELECT {number} AS _number, {text} AS _text, {person} AS person"
+        f"SELECT {number} AS _number, {text} AS _text{person}"
         + "".join(f", coalesce(v{n}.mark, 0::UINTEGER) AS value{n}" for n, _ in named)
         + "".join(f", {value} AS _public{n}" for n, (value, _) in enumerate(_public(source)))
         + f" FROM {place(RECORDS)} AS s"
@@ -131,9 +135,10 @@ def _public(source: Source) -> list[tuple[str, str]]:
 def _marked_sql(source: Source, limit: int) -> str:
     """Return the query of all records' marks, and of the public values of a sample as texts."""
     texts = [steady_text(f"_public{n}", kind) for n, (_, kind) in enumerate(_public(source))]
+    person = ", person" if source.person else ""
     values = "".join(f", value{n}" for n in range(len(source.sensitive)))
     return (
-        f"SELECT _bits0 AS mark, person{values}, CASE WHEN _bits0 <= {limit}::UBIGINT"
+        f"SELECT _bits0 AS mark{person}{values}, CASE WHEN _bits0 <= {limit}::UBIGINT"
         f" THEN [{', '.join(texts)}]::VARCHAR[] END AS texts FROM ({place(DRAWN)})"
     )
 
@@ -147,14 +152,17 @@ def _values_sql(source: Source, attribute: str) -> str:
     )
 
 
-def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, limit: int) -> None:
-    """Make the tables of the sample's values and of their columns: sensitive ones, then public ones, by name."""
+def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, sampled: str) -> None:
+    """Make the tables of the sample's values and of their columns: sensitive ones, then public ones, by name.
+
+    ``sampled`` is the query of the sampled records.
+    """
     noisy = sorted((name.lower(), f"value{n}") for n, name in enumerate(source.sensitive))
     noisy = noisy or [("*", "0::UINTEGER")]
     public = sorted((name.lower(), n) for n, name in enumerate(source.public))
     values, order = [value for _, value in noisy], [n for _, n in public]
     chosen = workspace.cursor.sql(
-        f"SELECT mark, [{', '.join(values)}] AS noisy, texts FROM {MARKED} WHERE mark <= {limit}::UBIGINT"
+        f"SELECT mark, [{', '.join(values)}] AS noisy, texts FROM ({sampled})"
     )
     cursor, parts = workspace.cursor, []
     for batch in chosen.to_arrow_reader(PIECE):

@@ -1,8 +1,9 @@
 """Stores marks of the published records, and compares the records of a new publication with them.
 
-The marks of a publication are in temporary tables. MARKED has one row for each record: ``mark``, ``person``, and
-``value0``, ``value1`` … for its sensitive columns. SAMPLED has one row for each sampled record, with the ``marks`` of
-its values; SAMPLED_COLUMNS lists their columns. The queries are in ``sql/publisher/fragments/marks.sql``.
+The marks of a publication are in temporary tables. MARKED has one row for each record: ``mark``, ``value0``, ``value1``
+… for its sensitive columns, and ``person`` if the publication names people. SAMPLED has one row for each sampled
+record, with the ``marks`` of its values; SAMPLED_COLUMNS lists their columns. The queries are in
+``sql/publisher/fragments/marks.sql``.
 """
 
 from __future__ import annotations
@@ -44,6 +45,13 @@ class Marked:
     """One of 2 ** level records is in the sample."""
     digests: tuple[str, ...]
     """By sensitive column: a digest of the ids and their true values."""
+    named: bool = False
+    """Whether MARKED has the mark of each record's person."""
+
+    @property
+    def person(self) -> str:
+        """SQL for the mark of a record's person."""
+        return "person" if self.named else "NULL::UBIGINT"
 
 
 def number_of(draw: str) -> int:
@@ -81,7 +89,9 @@ def compare(
     if not marked.kept or not are_kept(connection, draw):
         return Comparison(marked.records, 0, 0, moved, 0, known=False)
     number = number_of(draw)
-    connection.execute(fill(SQL["fresh"], {"value": f"value{n}"}), [number])
+    connection.execute(
+        fill(SQL["fresh"], {"value": f"value{n}", "person": marked.person}), [number]
+    )
     ((fresh, new, looks),) = connection.execute(
         SQL["comparison"], [number, history.epoch]
     ).fetchall()
@@ -96,17 +106,20 @@ def keep(connection: Connection, draw: str, marked: Marked, n: int, *, epoch: in
         return
     if are_kept(connection, draw):
         connection.execute(fill(SQL["forget_redrawn"], {"value": f"value{n}"}), [number])
-    _keep(connection, number, MARKED, f"value{n}", epoch)
+    _keep(connection, number, MARKED, f"value{n}", marked.person, epoch)
 
 
 def keep_fresh(connection: Connection, draw: str, *, epoch: int) -> None:
     """Store the marks of the new records, from the table FRESH that ``compare`` created."""
-    _keep(connection, number_of(draw), FRESH, "value", epoch)
+    _keep(connection, number_of(draw), FRESH, "value", "person", epoch)
 
 
-def _keep(connection: Connection, number: int, records: str, value: str, epoch: int) -> None:
+def _keep(
+    connection: Connection, number: int, records: str, value: str, person: str, epoch: int
+) -> None:
     """Store marks of a draw; delete all marks of the draw if there are more than KEPT."""
-    connection.execute(fill(SQL["keep"], {"records": records, "value": value}), [number, epoch])
+    fillings = {"records": records, "value": value, "person": person}
+    connection.execute(fill(SQL["keep"], fillings), [number, epoch])
     ((marks,),) = connection.execute(
         "SELECT count(*) FROM priv.mark WHERE draw = ?", [number]
     ).fetchall()

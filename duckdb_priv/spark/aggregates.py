@@ -6,7 +6,8 @@ tables of the driver in DuckDB's types, so that every text, order and hash of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -296,18 +297,19 @@ class SparkAggregates(Aggregates):
         frame = self.frame.without(key, source.record_id, folder)
         return replace(source, rows=source.rows - rows, answers=AnswersOf(frame))
 
-    def make(self, table: str, kernel: Kernel, types: Mapping[str, str]) -> None:
-        """Run a kernel in the tasks, and create a temporary table of its rows."""
+    @contextmanager
+    def opened(self, kernel: Kernel, types: Mapping[str, str]) -> Iterator[str]:
+        """Run a kernel in the tasks, and yield a query of its rows."""
         cursor, found = self.workspace.cursor, self._run(kernel, types)
         columns = ", ".join(
             f"{unsigned(name) if kind == 'UBIGINT' else name}::{kind} AS {name}"
             for name, kind in types.items()
         )
-        cursor.register("_priv_answer", found)
-        cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {columns} FROM _priv_answer"
-        )
-        cursor.unregister("_priv_answer")
+        cursor.register("_priv_marked", found)
+        try:
+            yield f"SELECT {columns} FROM _priv_marked"
+        finally:
+            cursor.unregister("_priv_marked")
 
     def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
         """Run a kernel in the tasks, on each piece of the records, and return its rows."""

@@ -2,7 +2,7 @@
 
 -- name: fresh
 CREATE OR REPLACE TEMP TABLE temp.main._priv_fresh AS
-FROM (SELECT mark, @value@ AS value, person FROM temp.main._priv_mark)
+FROM (SELECT mark, @value@ AS value, @person@ AS person FROM temp.main._priv_mark)
 ANTI JOIN (FROM priv.mark WHERE draw = $1::UBIGINT) AS known USING (mark, value)
 
 -- name: comparison
@@ -40,7 +40,7 @@ DELETE FROM priv.mark AS known USING (SELECT mark, @value@ AS value FROM temp.ma
 WHERE draw = $1::UBIGINT AND known.mark = mine.mark AND known.value = mine.value
 
 -- name: keep
-INSERT INTO priv.mark SELECT $1, mark, @value@, person, $2 FROM @records@
+INSERT INTO priv.mark SELECT $1, mark, @value@, @person@, $2 FROM @records@
 
 -- name: same_sample
 SELECT (SELECT (count(*), sum(hash(mark, marks)::HUGEINT)) FROM temp.main._priv_held)
