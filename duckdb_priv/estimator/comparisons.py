@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import combinations
 
 from duckdb_priv.estimator.coefficients import Coefficient, Part
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
-    combination,
+    difference,
     interval,
     mean_of,
     quotient,
+    times,
 )
 from duckdb_priv.estimator.sets import Sets
 from duckdb_priv.sqltext.quoting import literal
@@ -37,6 +37,8 @@ def fillings(lookup: Lookup) -> dict[str, str]:
 
 def _by_form(lookup: Lookup, write: Answer) -> str:
     of_forms = by_text(lookup, partial(_answer, write))
+    if len(of_forms) == 1:
+        return of_forms[0][1]
     cases = [f"WHEN {is_here} THEN {text}" for is_here, text in of_forms]
     return f"(CASE {' '.join(cases)} END)" if cases else "NULL::DOUBLE"
 
@@ -70,7 +72,7 @@ def share(form: str, of: Lookup) -> str:
     one = Part(sets.every, "_values")
     if not sets.form.perturbed:
         return sets.written(_ratio(sets, one, Part(sets.every, None), most="1e0"))
-    return sets.written(_linear(sets, (_per_record(sets, one), one)))
+    return sets.written(interval(times(_per_record(sets, one), sets.functional(one))))
 
 
 def two_values(made: Made) -> Answer:
@@ -146,16 +148,12 @@ def _per_record(sets: Sets, part: Part) -> str:
     return f"(1 / nullif({sets.total(part.rows)}::DOUBLE, 0))"
 
 
-def _linear(sets: Sets, *terms: tuple[str, Part]) -> Chain:
-    """Write the interval of a linear combination of sums, given as pairs of factor and part."""
-    covariances = [sets.covariance(one, two) for (_, one), (_, two) in combinations(terms, 2)]
-    return interval(
-        combination([(f, str(sets.functional(part))) for f, part in terms], covariances)
-    )
-
-
-def _difference(sets: Sets, one: Part, two: Part, f: str = "1e0", g: str = "1e0") -> Chain:
-    return _linear(sets, (f, one), (f"-{g}", two))
+def _difference(sets: Sets, one: Part, two: Part, f: str = "", g: str = "") -> Chain:
+    above, below = sets.functional(one), sets.functional(two)
+    covariance = sets.covariance(one, two)
+    if f:
+        above, below, covariance = times(f, above), times(g, below), f"{f} * {g} * {covariance}"
+    return interval(difference(str(above), str(below), covariance))
 
 
 def _ratio(

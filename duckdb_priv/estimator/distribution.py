@@ -11,7 +11,7 @@ from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import doubles, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, computed, fill, read, template
+from duckdb_priv.sqltext.templates import body, compact, computed, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 MOST_PAIRS = 500_000
@@ -32,9 +32,8 @@ TOO_MANY = (
     "\nHint: leave method out, for unbiased estimates with intervals"
 )
 CONFIDENCE = "CAST(confidence AS VARCHAR)"
-USUAL = {"0.95": 1.9599639845400536}
-"""Normal quantiles of usual confidences, equal to the result of the formula. Planning the formula can cost more than
-the estimate."""
+USUAL = {"0.95": 1.959963984540054}
+"""Normal quantiles of usual confidences. Planning the formula can cost more than the estimate."""
 
 
 def _quantile() -> str:
@@ -100,7 +99,8 @@ CELLS = ARGUMENTS | {
 def smoothed(every: str) -> str:
     """Write the query of priv.smoothed_count over ``every``, a distribution query with the arguments CELLS."""
     value = "coalesce('''' || replace(CAST(_value AS VARCHAR), '''', '''''') || '''', 'NULL')"
-    return computed(qualified(body(read(FRAGMENTS, "smoothed"))), {"every": every, "value": value})
+    text = compact(qualified(body(read(FRAGMENTS, "smoothed"))))
+    return computed(text, {"every": every, "value": value})
 
 
 def queries(attribute: SensitiveAttribute) -> dict[str, str]:

@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from duckdb_priv.estimator.blocks import block_places
 from duckdb_priv.estimator.distribution import QUANTILE, kept_list
 from duckdb_priv.estimator.forms import ENDS, TEST, equals, form_of
+from duckdb_priv.estimator.lets import let
 from duckdb_priv.estimator.lookup import Lookup
 from duckdb_priv.estimator.set_formulas import ordinary
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.literals import doubles, position, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, computed, expand, fill, read, template
+from duckdb_priv.sqltext.templates import body, compact, computed, expand, fill, read, template
 
 FRAGMENTS = "analyst/fragments"
 ATTRIBUTES, VALUES = (f"TRY_CAST({name} AS VARCHAR[])" for name in ("_attributes", "_values"))
@@ -55,7 +56,7 @@ ARGUMENTS = {
         )
     },
 }
-"""SQL of the arguments of priv.reconstructed_joint in its queries."""
+"""SQL of the arguments of priv.reconstructed_joint in its queries, which read them as fields of a struct."""
 NUMBER = "CAST(i AS VARCHAR)"
 
 
@@ -77,8 +78,11 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "joint_release": lookup.named("attributes"),
         "joint_known": each.joined(),
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
-        "joint_query": _query("joint", of_query),
-        "joint_paper": _query("joint_paper", {}),
+        "joint_query": let(
+            "a",
+            f"CASE method WHEN 'paper' THEN {_query('joint_paper', {})} ELSE {_query('joint', of_query)} END",
+            **{f"_{name}": sql for name, sql in ARGUMENTS.items()},
+        ),
         "joint_table": f"{OF_EACH['database']} || 'main.' || {lookup.named('table')}",
         "joint_name": lookup.named("table"),
         "joint_patterns": _of_states(
@@ -109,7 +113,8 @@ BACKGROUND = (
 
 def _query(name: str, fillings: Mapping[str, str]) -> str:
     """Write the text of a query."""
-    return computed(qualified(fill(body(read(FRAGMENTS, name)), fillings)), ARGUMENTS)
+    text = compact(qualified(fill(body(read(FRAGMENTS, name)), fillings)))
+    return computed(text, {name: f"(a)._{name}" for name in ARGUMENTS})
 
 
 def _of_states(letter: str, piece: str) -> str:

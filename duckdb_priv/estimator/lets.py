@@ -18,6 +18,8 @@ FIELD = re.compile(r"\s*([a-z_]\w*):\s*(.*\S)\s*", re.DOTALL)
 NUMBER = re.compile(r"\(?-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?\)?")
 NOTHING = re.compile(r" [+-] (?:\([a-z]\)\.[a-z_]+ \* )?0(?:\.0)?e0(?=\s*(?:[),}]| [+-] |$))")
 """Matches a summand that is zero."""
+ONCE = re.compile(r"(?<![^(\[,:+])( ?)\(?1(?:\.0)?e0\)? \* ")
+"""Matches a factor that is one, after which a product begins."""
 BRACKETS = re.compile(rf"{TOKEN.pattern}|[][(){{}},]")
 
 
@@ -130,7 +132,7 @@ def _inlined(given: str, name: str, step: str) -> str:
         return step
     field = re.compile(rf"\({name}\)\.([a-z_]\w*)")
     written = field.sub(lambda found: numbers.get(found[1], found[0]), step)
-    return folded(NOTHING.sub("", written))
+    return folded(ONCE.sub(r"\1", NOTHING.sub("", written)))
 
 
 def _read(given: str, name: str, step: str) -> str:

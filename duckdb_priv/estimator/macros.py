@@ -237,7 +237,8 @@ def _right(mistake: str) -> str:
 def _unless_missing(lookup: Lookup, present: str) -> str:
     """Write the condition that rows report a value; it is always true if the missing value is in the domain."""
     missing = lookup.has_missing()
-    return missing if missing == "true" else f"({missing} OR {present})"
+    known = {"true": "true", "false": f"({present})"}
+    return known.get(missing.removeprefix("(").removesuffix(")"), f"({missing} OR {present})")
 
 
 def _column_fits(lookup: Lookup, typed: str, called: str) -> str:

@@ -68,7 +68,7 @@ def combination_steps() -> tuple[tuple[str, str], ...]:
 @cache
 def quotient_steps() -> tuple[tuple[str, str], ...]:
     """Return the steps from the test inputs of two sums to the interval of their quotient."""
-    steps = (("p", "reaches"), ("g", "roots"), ("h", "ends"), ("e", "interval"))
+    steps = (("p", "reaches"), ("g", "sides"), ("h", "roots"), ("i", "ends"), ("e", "interval"))
     return tuple((name, formula(f"quotient.{step}")) for name, step in steps)
 
 
@@ -97,6 +97,23 @@ def combination(
         constant=constant,
     )
     return Chain(given, *combination_steps())
+
+
+def difference(one: str, two: str, covariance: str) -> Chain:
+    """Return the test input of the difference of two sums, from their test inputs.
+
+    It is the linear combination with the factors 1 and -1, in fewer characters.
+    """
+    steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
+    return Chain(
+        struct(a=one, b=two, covariance=covariance),
+        *((name, formula(f"apart.{step}")) for name, step in steps),
+    )
+
+
+def times(factor: str, tested: Chain) -> Chain:
+    """Return the test input of a sum times a positive factor."""
+    return Chain(struct(f=factor, u=str(tested)), ("x", formula("times")))
 
 
 def quotient(

@@ -19,7 +19,7 @@ from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.literals import SEPARATORS, doubles, is_among, position, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, computed, fill, read
+from duckdb_priv.sqltext.templates import body, compact, computed, fill, read
 
 ENUM_IS_READ = ContextVar("ENUM_IS_READ", default=not duckdb.__version__.startswith("1."))
 """Whether other DuckDB versions can read an ENUM in a macro that this version creates. DuckDB 1.5 is the exception."""
@@ -98,7 +98,7 @@ def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
 def query_texts(attribute: SensitiveAttribute) -> dict[str, str]:
     """Return the query texts of an attribute, with placeholders for the arguments of a call."""
     every = distribution.queries(attribute) | joint.parts_of(attribute)
-    return {name: qualified(text) for name, text in every.items()}
+    return {name: compact(qualified(text)) for name, text in every.items()}
 
 
 ATTRIBUTE_FACTS: Mapping[str, Callable[[SensitiveAttribute], str]] = {

@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.quoting import TOKEN, literal
 
 PLACE = re.compile(r"@([a-z_]+(?:\.[a-z_]+)?)@")
 MARKED = re.compile("\0([a-z_]+[0-9]*(?:\\.[a-z_]+)?)\0")
 SECTION = re.compile(r"^-- name: ([a-z_.]+)\n", re.MULTILINE)
 ARGUMENT = re.compile(r"\{([a-z_]+)\}")
 MARKED_ARGUMENT = re.compile("\0{([a-z_]+)}\0")
+KEPT = re.compile(f"({TOKEN.pattern})")
+INDENTATION = re.compile(r"[ \n]*\n[ \n]*")
 
 
 @cache
@@ -136,13 +138,34 @@ def expand(text: str, fillings: Mapping[str, str]) -> str:
     )
 
 
+def compact(text: str) -> str:
+    """Drop the comments and the indentation of a query. Literals and quoted names keep their spaces.
+
+    >>> print(compact("SELECT 1 -- one\n    FROM t WHERE x = '\n  '"))
+    SELECT 1
+    FROM t WHERE x = '
+      '
+    """
+    pieces = KEPT.split(text)
+    kept = "".join(
+        piece if number % 2 == 0 or not piece.startswith("--") else ""
+        for number, piece in enumerate(pieces)
+    )
+    return "".join(
+        INDENTATION.sub("\n", piece) if number % 2 == 0 else piece
+        for number, piece in enumerate(KEPT.split(kept))
+    )
+
+
 def computed(text: str, arguments: Mapping[str, str]) -> str:
     """Write a text as an SQL expression that concatenates it, where every marked ``{name}`` is a macro's argument.
 
     >>> computed(template("FROM t WHERE {condition}"), {"condition": "_condition"})
-    "'FROM t WHERE ' || _condition || ''"
+    "concat('FROM t WHERE ', _condition)"
     """
-    pieces = MARKED_ARGUMENT.split(text)
-    return " || ".join(
-        arguments[piece] if number % 2 else literal(piece) for number, piece in enumerate(pieces)
-    )
+    pieces = [
+        arguments[piece] if number % 2 else literal(piece)
+        for number, piece in enumerate(MARKED_ARGUMENT.split(text))
+        if piece
+    ]
+    return pieces[0] if len(pieces) == 1 else f"concat({', '.join(pieces)})"

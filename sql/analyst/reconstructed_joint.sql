@@ -40,7 +40,6 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
         WHEN @by_reported@ THEN error(@chosen_by_reported@)
-        WHEN method = 'paper' THEN @joint_paper@
         ELSE @joint_query@ END);
 
 COMMENT ON MACRO TABLE priv.reconstructed_joint IS

@@ -32,7 +32,7 @@ def test_the_number_for_a_usual_confidence_is_what_the_formula_gives():
     expression = fill(body(read("analyst/fragments", "normal_quantile")), {"confidence": "c"})
     with duckdb.connect() as connection:
         for confidence, z in distribution.USUAL.items():
-            found = connection.execute(
+            ((found,),) = connection.execute(
                 f"SELECT {expression} FROM (SELECT {confidence} AS c)"
             ).fetchall()
-            assert found == [(z,)]
+            assert found == pytest.approx(z, rel=1e-14)

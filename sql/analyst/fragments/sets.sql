@@ -222,49 +222,73 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
   less: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.less ELSE -t.f * t.u.more END FOR t IN e.q]),
   z: e.q[1].u.z}
 
+-- name: apart.parts
+-- The difference of two sums is a linear combination, too. Over p: what is tested of both, a and b, and their covariance.
+{a: p.a, b: p.b, covariance: p.covariance, n: [@nearest@ FOR u IN [p.a, p.b]]}
+
+-- name: apart.there
+-- Over c.
+{a: c.a, b: c.b, covariance: c.covariance, n: c.n, there: c.n[1] + c.n[2] - CASE WHEN c.a.variance > 0 AND c.b.variance > 0
+     THEN 2 * c.covariance * sqrt(c.n[1] / c.a.variance * (c.n[2] / c.b.variance)) ELSE 0 END}
+
+-- name: apart.steps
+-- Over d.
+{a: d.a, b: d.b, covariance: d.covariance, n: d.n, there: d.there, steps: CASE WHEN d.there <= 1e-12 * (d.n[1] + d.n[2]) THEN 0 ELSE 1 END}
+
+-- name: apart.tested
+-- Over e.
+{estimate: e.a.estimate - e.b.estimate, variance: e.a.variance + e.b.variance - 2 * e.covariance, there: e.there,
+ rise: CASE WHEN e.steps > 0 THEN greatest((e.n[1] * e.a.rise + e.n[2] * e.b.fall) / (e.n[1] + e.n[2]), 0) ELSE 0 END,
+ fall: CASE WHEN e.steps > 0 THEN greatest((e.n[1] * e.a.fall + e.n[2] * e.b.rise) / (e.n[1] + e.n[2]), 0) ELSE 0 END,
+ above: e.steps * greatest(e.a.above, e.b.below), below: e.steps * greatest(e.a.below, e.b.above),
+ least: e.a.least - e.b.most, most: e.a.most - e.b.least, more: e.a.more + e.b.less, less: e.a.less + e.b.more, z: e.a.z}
+
+-- name: times
+-- What is tested of a sum u times a positive factor f. Over x.
+{estimate: x.f * x.u.estimate, variance: x.f ** 2 * x.u.variance, there: x.f ** 2 * x.u.there, rise: x.f * x.u.rise, fall: x.f * x.u.fall,
+ above: x.f * x.u.above, below: x.f * x.u.below, least: x.f * x.u.least, most: x.f * x.u.most, more: x.f * x.u.more,
+ less: x.f * x.u.less, z: x.u.z}
+
 -- name: reach
 -- How far from its estimate a value of u may be, on either side: the middle, and the square of what noise adds.
-{high: u.estimate + u.z ** 2 * greatest(u.rise, 0) / 2 + u.more,
- high_noise: u.z ** 2 * @nearest@ + (u.z ** 2 * greatest(u.rise, 0) / 2) ** 2,
- low: u.estimate - u.z ** 2 * greatest(u.fall, 0) / 2 - u.less,
- low_noise: u.z ** 2 * @nearest@ + (u.z ** 2 * greatest(u.fall, 0) / 2) ** 2, scale: @scale@}
+{high: k.estimate + k.rise + k.more, high_noise: k.noise + k.rise ** 2, low: k.estimate - k.fall - k.less, low_noise: k.noise + k.fall ** 2,
+ scale: CASE WHEN k.variance > 0 THEN sqrt(k.noise / k.variance) ELSE 0 END}
 
 -- name: quotient.reaches
 -- A quotient t of a and b is accepted where the functional a - t * b accepts 0 (Fieller 1954, with the variances of the test).
 -- Over p: a, b, their covariance, between what the quotient lies, and factor and constant of what is answered.
-{p: p, o: [@reach@ FOR u IN [p.a, p.b]]}
+{p: p, o: [@reach@ FOR k IN [{estimate: u.estimate, variance: u.variance, more: u.more, less: u.less, noise: u.z ** 2 * @nearest@,
+      rise: u.z ** 2 * greatest(u.rise, 0) / 2, fall: u.z ** 2 * greatest(u.fall, 0) / 2} FOR u IN [p.a, p.b]]]}
 
--- name: crossed
--- The covariance of both sums. Over g.
-g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale
+-- name: quotient.sides
+-- Over g. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
+-- one is one where a is lower or b is higher. Each end is a root of (n - t d) ** 2 = v - 2 t c + t ** 2 w, with d the upper reach of b
+-- if a is beyond 0 on that side, so that the quotient is, too, and else the lower one. A side is -1 or 1, and zero is n ** 2 - v.
+{p: g.p, b: g.o[2], open: g.o[2].low ** 2 - g.o[2].low_noise, crossed: g.p.covariance * g.o[1].scale * g.o[2].scale,
+ sides: [{side: -1, n: g.o[1].low, zero: g.o[1].low ** 2 - g.o[1].low_noise},
+     {side: 1, n: g.o[1].high, zero: g.o[1].high ** 2 - g.o[1].high_noise}]}
 
 -- name: quotient.roots
--- Over g. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
--- one is one where a is lower or b is higher. Each end is a root of (n - t d) ** 2 = v - 2 t c + t ** 2 w. Quotients are dense:
--- there is no step between them.
-{p: g.p,
- r: [{n: k.n, d: k.d, zero: k.n ** 2 - k.v, open: k.d ** 2 - k.w, middle: k.n * k.d - @crossed@,
-      root: sqrt(greatest((k.n * k.d - @crossed@) ** 2 - (k.d ** 2 - k.w) * (k.n ** 2 - k.v), 0))}
-     FOR k IN [
-        {n: g.o[1].high, v: g.o[1].high_noise, d: g.o[2].high, w: g.o[2].high_noise},
-        {n: g.o[1].high, v: g.o[1].high_noise, d: g.o[2].low, w: g.o[2].low_noise},
-        {n: g.o[1].low, v: g.o[1].low_noise, d: g.o[2].high, w: g.o[2].high_noise},
-        {n: g.o[1].low, v: g.o[1].low_noise, d: g.o[2].low, w: g.o[2].low_noise}]]}
+-- Over h.
+{p: h.p, closed: h.b.low > 0 AND h.open > 0,
+ sides: [{side: k.side, zero: k.zero, open: k.open, beyond: k.beyond, middle: k.middle, root: sqrt(greatest(k.middle ** 2 - k.open * k.zero, 0))}
+     FOR k IN [{side: k.side, zero: k.zero, beyond: k.beyond,
+             open: CASE WHEN k.beyond THEN h.b.high ** 2 - h.b.high_noise ELSE h.open END,
+             middle: k.n * CASE WHEN k.beyond THEN h.b.high ELSE h.b.low END - h.crossed}
+         FOR k IN [{side: k.side, n: k.n, zero: k.zero,
+                 beyond: coalesce(k.side * k.n < 0 AND k.zero > 0 AND (h.p.b.least >= 0 OR h.open > 0), false)} FOR k IN h.sides]]]}
 
 -- name: quotient.ends
--- Over h. Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
-{p: h.p, quotient: CASE WHEN h.p.b.estimate > 0 THEN h.p.a.estimate / h.p.b.estimate END, closed: h.r[2].d > 0 AND h.r[2].open > 0,
- low: least(greatest(CASE WHEN h.r[3].n > 0 AND h.r[3].zero > 0 AND (h.p.b.least >= 0 OR h.r[4].open > 0)
-         THEN h.r[3].zero / (h.r[3].middle + h.r[3].root)
-     WHEN h.r[4].d > 0 AND h.r[4].open > 0 THEN (h.r[4].middle - h.r[4].root) / h.r[4].open ELSE '-inf'::DOUBLE END, h.p.least), h.p.most),
- high: greatest(least(CASE WHEN h.r[1].n < 0 AND h.r[1].zero > 0 AND (h.p.b.least >= 0 OR h.r[2].open > 0)
-         THEN h.r[1].zero / (h.r[1].middle - h.r[1].root)
-     WHEN h.r[2].d > 0 AND h.r[2].open > 0 THEN (h.r[2].middle + h.r[2].root) / h.r[2].open ELSE 'inf'::DOUBLE END, h.p.most), h.p.least)}
+-- Over i. Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
+-- Quotients are dense: there is no step between them.
+{p: i.p, closed: i.closed, quotient: CASE WHEN i.p.b.estimate > 0 THEN i.p.a.estimate / i.p.b.estimate END,
+ ends: [least(greatest(CASE WHEN k.beyond THEN k.zero / (k.middle - k.side * k.root)
+     WHEN i.closed THEN (k.middle + k.side * k.root) / k.open ELSE k.side * 'inf'::DOUBLE END, i.p.least), i.p.most) FOR k IN i.sides]}
 
 -- name: quotient.interval
 -- The interval, over e.
 {estimate: e.p.constant + e.p.factor * e.quotient,
  stderr: CASE WHEN e.closed AND e.quotient IS NOT NULL THEN abs(e.p.factor) / e.p.b.estimate * sqrt(greatest(
      e.p.a.variance - 2 * e.quotient * e.p.covariance + e.quotient ** 2 * e.p.b.variance, 0)) END,
- low: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.low ELSE e.high END,
- high: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.high ELSE e.low END}
+ low: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.ends[1] ELSE e.ends[2] END,
+ high: e.p.constant + e.p.factor * CASE WHEN e.p.factor > 0 THEN e.ends[2] ELSE e.ends[1] END}
