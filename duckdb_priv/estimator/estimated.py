@@ -107,6 +107,7 @@ VALUES = {
 
 SUM = re.compile(r"\b[nxy]{1,2}\b")
 """Matches the names of sums over records in the formulas of moments."""
+FIELD_OF_M = re.compile(r"\(m\)\.[nxy]+")
 
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
@@ -151,17 +152,19 @@ def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
         name, whole = found[0], f"(m).{found[0]}"
         return whole if len(name) == 1 else f"({whole} - (m).{name[0]} * (m).{name[1]} / (m).n)"
 
-    weight = texts["weight"]
-    sums = {"n": weight} | {
-        each: " * ".join([weight, *each])
-        for each in ("x", "y", "xx", "yy", "xy")
-        if set(each) <= set(arguments)
+    # In a table with weights, their column is a DOUBLE.
+    weight = 'TRY_CAST("current_role" AS DOUBLE)'
+    formula = SUM.sub(of_sums, MOMENTS[name])
+    sums = {
+        each: " * ".join([weight, *each.removeprefix("n")])
+        for each in ("n", "x", "y", "xx", "yy", "xy")
+        if f"(m).{each}" in FIELD_OF_M.findall(formula)
     }
     places = {**texts, "known": known, "aggregate": name, "arguments": arguments}
     places["sums"] = struct(
         **{each: fill(texts["product"], places | {"product": text}) for each, text in sums.items()}
     )
-    places["formula"] = SUM.sub(of_sums, MOMENTS[name])
+    places["formula"] = formula
     return {arguments: fill(texts["moment"], places)}
 
 

@@ -410,10 +410,7 @@ def _messages(lookup: Lookup) -> dict[str, str]:
 
 def _asked(value: str) -> str:
     """Write the caller's value for a message."""
-    return (
-        f"CASE WHEN {value} IS NULL THEN 'NULL'"
-        f" ELSE concat('''', left(CAST({value} AS VARCHAR), 100), '''') END"
-    )
+    return f"coalesce('''' || left(CAST({value} AS VARCHAR), 100) || '''', 'NULL')"
 
 
 def _no_value(lookup: Lookup, value: str) -> str:

@@ -141,10 +141,8 @@ def expand(text: str, fillings: Mapping[str, str]) -> str:
 def compact(text: str) -> str:
     """Drop the comments and the indentation of a query. Literals and quoted names keep their spaces.
 
-    >>> print(compact("SELECT 1 -- one\n    FROM t WHERE x = '\n  '"))
-    SELECT 1
-    FROM t WHERE x = '
-      '
+    >>> compact("SELECT 1 -- one\\n    FROM t WHERE x = '  '")
+    "SELECT 1\\nFROM t WHERE x = '  '"
     """
     pieces = KEPT.split(text)
     kept = "".join(
