@@ -30,7 +30,7 @@ s.law.slope * (1 - s.share * s.law.shrinkage ** 2)
 
 -- name: typical
 -- The coefficient of a typical record, of those by which the variance grows.
-CASE WHEN s.total + s.opposite > 0 THEN s.squares / (s.total + s.opposite) ELSE 1 END
+coalesce(s.squares / nullif(s.total + s.opposite, 0), 1)
 
 -- name: slope
 @spread_of_one@ * @typical@
@@ -68,10 +68,10 @@ greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@
 
 -- name: rise
 -- A sum is higher if more records have the value, or fewer of the subtracted ones.
-CASE WHEN s.total > 0 OR s.opposite = 0 THEN @slope@ ELSE -(@slope@) END
+@slope@ * CASE WHEN s.total > 0 OR s.opposite = 0 THEN 1 ELSE -1 END
 
 -- name: fall
-CASE WHEN s.opposite > 0 THEN @slope@ ELSE -(@slope@) END
+@slope@ * CASE WHEN s.opposite > 0 THEN 1 ELSE -1 END
 
 -- name: slack
 -- How much the standard error may be too small because records with the value are taken for typical ones.
@@ -82,29 +82,36 @@ greatest(@spread_of_one@ * (s.largest - @typical@), 0)
 greatest(@spread_of_one@ * s.law.noisy * CASE WHEN s.total + s.opposite > 0
     THEN s.largest - s.plain_squares / (s.total + s.opposite) ELSE 0 END, 0)
 
--- name: step
--- Half the step of possible values.
-s.largest * s.law.half_step
+-- name: stepped
+-- Whether possible values have a step.
+s.law.half_step > 0
 
--- name: amount.step
+-- name: amount.stepped
 -- Sums of different amounts are dense: they have no step, and their skewness averages out.
-CASE WHEN s.plain_squares < s.largest * (s.total + s.opposite) * 0.999999999e0 THEN 0 ELSE s.largest * s.law.half_step END
+s.law.half_step > 0 AND s.plain_squares >= s.largest * (s.total + s.opposite) * 0.999999999e0
 
--- name: tail
--- The term of Cornish and Fisher for the skewness, by that of one record.
-CASE WHEN @step@ > 0 THEN s.largest * (s.z ** 2 - 1) / 6 ELSE 0 END
+-- name: upwards
+-- Half the step of possible values or the term of Cornish and Fisher for the skewness, by that of one record, whichever is larger.
+s.largest * CASE WHEN @stepped@ THEN greatest(s.law.half_step, (s.z ** 2 - 1) / 6
+    * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.downward END) ELSE 0 END
+
+-- name: downwards
+s.largest * CASE WHEN @stepped@ THEN greatest(s.law.half_step, (s.z ** 2 - 1) / 6
+    * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.upward END) ELSE 0 END
 
 -- name: above
--- The step or the term for the skewness, whichever is larger, and the slack.
-greatest(@step@, @tail@ * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.downward END)
-    + s.z * @slack@
+-- The step and the slack.
+@upwards@ + s.z * @slack@
 
 -- name: below
-greatest(@step@, @tail@ * CASE WHEN s.opposite > 0 THEN greatest(s.law.upward, s.law.downward) ELSE s.law.upward END)
-    + CASE WHEN s.opposite > 0 THEN s.z * @slack@ ELSE 0 END
+@downwards@ + CASE WHEN s.opposite > 0 THEN s.z * @slack@ ELSE 0 END
 
--- name: amount.slack
-0e0
+-- name: amount.above
+-- Amounts have no slack.
+@upwards@
+
+-- name: amount.below
+@downwards@
 
 -- name: once.slope
 @spread_of_one@
