@@ -1,7 +1,8 @@
 """What must hold for every method: one table of cases, the same questions to each.
 
 ``methods.sql`` has a small world and one publication by each method. ``python3 dev.py test --method splu`` runs what is
-asked of one method here.
+asked of one method here. On the oldest DuckDB, each method answers where its own SQL decides: how it draws, counts,
+audits, is exported and refreshed. One method answers the others, whose SQL is the same for all.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ from comparing import nearly
 import duckdb_priv
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.release.arguments import specs
-
-pytestmark = pytest.mark.every
 
 Connection = duckdb.DuckDBPyConnection
 PARTS = re.split(
@@ -87,6 +86,12 @@ class Case:
 
 BY_METHOD = {name: Case(name, text) for name, text in STATEMENTS.items()}
 every_method = pytest.mark.parametrize("method", BY_METHOD)
+perturbing = pytest.mark.parametrize(
+    "method", [name for name in BY_METHOD if METHODS[name].sensitive]
+)
+appending = pytest.mark.parametrize(
+    "method", [name for name in BY_METHOD if "append" in specs(METHODS[name].arguments)]
+)
 
 
 def columns(connection: Connection, table: str = "r") -> list[str]:
@@ -172,17 +177,18 @@ def test_public_columns_stay_what_they_were(released: Connection, case: Case) ->
         assert not rows(released, f"{public.format(case.source)} EXCEPT {public.format('r')}")
 
 
+@pytest.mark.every
 @every_method
 def test_the_order_of_rows_says_nothing(released: Connection) -> None:
     assert rows(released, "FROM r") == rows(released, "FROM r ORDER BY ALL")
 
 
-@every_method
+@pytest.mark.every
+@perturbing
 def test_threads_and_the_order_of_the_source_change_nothing(
     con: Connection, released: Connection, case: Case
 ) -> None:
-    if not case.perturbs:
-        pytest.skip("every sample is fresh")
+    """But for samples, which are fresh in every publication."""
     con.execute("SET threads = 1")
     con.execute(
         f"CREATE OR REPLACE TABLE {case.source} AS FROM {case.source} ORDER BY hash(id || 'other order')"
@@ -241,6 +247,7 @@ def test_dropping_a_release_leaves_its_lines_in_the_ledger_only(
 # Counting.
 
 
+@pytest.mark.every
 @every_method
 def test_counts_hold_the_truth_and_agree_with_each_other(released: Connection, case: Case) -> None:
     asked = case.asked(released)
@@ -263,6 +270,7 @@ def test_counts_hold_the_truth_and_agree_with_each_other(released: Connection, c
     assert interval["low"] <= narrower["low"] <= narrower["high"] <= interval["high"]
 
 
+@pytest.mark.every
 @every_method
 @pytest.mark.parametrize(("by", "function"), [("inverse", "interval"), ("bayesian", "mle")])
 def test_groups_are_those_of_the_distribution(
@@ -288,6 +296,7 @@ def test_groups_are_those_of_the_distribution(
             assert list(found.values()) == pytest.approx(answer, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.every
 @every_method
 def test_weights_of_rows_add_up_to_the_count(released: Connection, case: Case) -> None:
     asked = case.asked(released)
@@ -300,6 +309,7 @@ def test_weights_of_rows_add_up_to_the_count(released: Connection, case: Case) -
     assert counted[1] == pytest.approx(counted[0], rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.every
 @every_method
 def test_no_rows_hold_nobody(released: Connection, case: Case) -> None:
     ((found,),) = rows(
@@ -308,6 +318,7 @@ def test_no_rows_hold_nobody(released: Connection, case: Case) -> None:
     assert (found["estimate"], found["low"]) == (0, 0)
 
 
+@pytest.mark.every
 @every_method
 def test_wrong_questions_are_errors_that_say_what_there_is(
     released: Connection, case: Case
@@ -330,6 +341,7 @@ def test_wrong_questions_are_errors_that_say_what_there_is(
 # What a publisher asks.
 
 
+@pytest.mark.every
 @every_method
 def test_the_audit_bears_every_claim_out(released: Connection) -> None:
     found = rows(released, "SELECT holds FROM priv.audit('r')")
@@ -356,6 +368,7 @@ def test_it_is_evaluated_beside_the_truth(released: Connection, case: Case) -> N
 # Afterwards.
 
 
+@pytest.mark.every
 @every_method
 def test_a_file_gives_the_same_answers_and_holds_nothing_private(
     released: Connection, case: Case, tmp_path: Path, without_cards: Callable
@@ -405,6 +418,7 @@ def test_a_folder_of_parquet_gives_the_same_answers(
         assert rows(analyst, question) == nearly(rows(released, question))
 
 
+@pytest.mark.every
 @every_method
 def test_it_follows_its_source(living: Connection, case: Case) -> None:
     refreshing = METHODS[case.method].refreshing
@@ -438,12 +452,9 @@ def test_a_coarser_release_is_made_where_noise_on_top_makes_one(
     assert (False,) not in rows(living, "SELECT holds FROM priv.audit('coarse')")
 
 
-@every_method
-def test_new_records_are_appended_where_that_is_offered(
-    con: Connection, living: Connection, case: Case
-) -> None:
-    if "append" not in specs(METHODS[case.method].arguments):
-        pytest.skip("it takes no append")
+@pytest.mark.every
+@appending
+def test_new_records_are_appended_where_that_is_offered(living: Connection, case: Case) -> None:
     before = rows(living, "SELECT count(*) FROM r")[0][0]
     living.execute(
         f"INSERT INTO {case.source} SELECT * REPLACE ('patient-1' || id AS id) FROM {case.source}"

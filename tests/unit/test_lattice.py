@@ -195,7 +195,8 @@ def test_all_nodes_of_adult_are_scored(adult, adult_excess):
         generalized = [
             h[level, code] for h, level, code in zip(lattice.hierarchies, node, codes, strict=True)
         ]
-        _, class_of = np.unique(np.array(generalized), axis=1, return_inverse=True)
+        classes = np.ravel_multi_index(generalized, [each.max() + 1 for each in generalized])
+        _, class_of = np.unique(classes, return_inverse=True)
         sizes = np.bincount(class_of, weights=counts)
         assert adult_excess[index] == np.maximum(sizes - 39, 0).sum()
 
