@@ -36,9 +36,10 @@ PARTS = ("rows", "parity", "total")
 
 def mark_stream(workspace: Workspace, purpose: str = MARKS) -> randomness.KeyedBits:
     """Return the bits that mark ids (MARKS) or values (VALUES)."""
-    if not workspace.rows("FROM priv.identity"):
-        workspace.cursor.execute("INSERT INTO priv.identity SELECT _priv_new_secret(1), ?", [now()])
-    ((key,),) = workspace.rows("SELECT key FROM priv.identity")
+    if not (found := workspace.rows("SELECT key FROM priv.identity")):
+        insert = "INSERT INTO priv.identity SELECT _priv_new_secret(1), ? RETURNING key"
+        found = workspace.rows(insert, [now()])
+    ((key,),) = found
     return randomness.KeyedBits.derive(bytes(key), purpose)
 
 
