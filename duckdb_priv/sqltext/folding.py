@@ -16,6 +16,8 @@ INNER = re.compile(
 )
 """Parentheses that contain only arithmetic with numbers, and are not the arguments of a function or of IN."""
 LOGARITHM = re.compile(rf"ln\((?<!\wln\()({NUMBER})\)")
+LARGEST = re.compile(rf"list_max\(\(?\[({NUMBER}) FOR \w+ IN range\([1-9][0-9]*\)\]\)?\)")
+"""The largest of equal numbers."""
 BETWEEN = re.compile(f"({TOKEN.pattern})")
 OPERATIONS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -35,6 +37,8 @@ def folded(text: str) -> str:
     (x - 0.5e0 * 2) / 0.25e0 + f(1 - 0.5e0) || '(1 - 0.5e0)'
     >>> print(folded("x < (3 / ln((1 / 0.5e0)))"))
     x < 4.328085122666891e0
+    >>> print(folded("1 / list_max([0.5e0 FOR i IN range(3)])"))
+    1 / 0.5e0
     """
     pieces = BETWEEN.split(text)
     pieces[::2] = map(_folded, pieces[::2])
@@ -42,6 +46,7 @@ def folded(text: str) -> str:
 
 
 def _folded(text: str) -> str:
+    text = LARGEST.sub(r"(\1)", text)
     while (shorter := LOGARITHM.sub(_logarithm, INNER.sub(_result, text))) != text:
         text = shorter
     return text

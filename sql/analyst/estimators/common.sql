@@ -19,7 +19,7 @@
 
 -- name: position
 -- Place of the value in the domain, from 1; the missing value comes last.
-CASE WHEN _value IS NULL THEN @size@ ELSE list_position(@texts@, CAST(_value AS VARCHAR) COLLATE C) END
+coalesce(list_position(@texts@, CAST(_value AS VARCHAR) COLLATE C), @size@)
 
 -- name: selected
 -- The weights of a row for several values.
