@@ -110,9 +110,13 @@ Connection = duckdb.DuckDBPyConnection
 
 
 @pytest.fixture(scope="session", autouse=True)
-def memory_is_our_own() -> None:
-    """Start programs with the memory that users start them with, whichever ``dev.py`` gave to the tests."""
-    os.environ.pop("LD_PRELOAD", None)
+def environment_is_our_own() -> None:
+    """Start programs with the memory that users start them with, whichever ``dev.py`` gave to the tests.
+
+    A secret in the environment of who runs the tests would be the secret of all publications.
+    """
+    for name in ("LD_PRELOAD", "DUCKDB_PRIV_SECRET"):
+        os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session", autouse=True)
