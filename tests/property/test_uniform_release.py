@@ -58,7 +58,7 @@ def asked(connection, number, macro, condition="true"):
     return [answer for _, answer in answers] or [0.0] * size
 
 
-some = settings(max_examples=12)
+some = settings(max_examples=20)
 
 
 @some
