@@ -463,8 +463,8 @@ def declared(path: Path, source: str, more: str = "") -> Path:
     return plan
 
 
-def test_every_command_that_opens_a_database_is_tried():
-    tried = {str(arguments(Path("x.duckdb"))[0]) for arguments in REFUSED.values()}
+def test_every_command_that_opens_a_database_is_tried(tmp_path):
+    tried = {str(arguments(tmp_path / "x.duckdb")[0]) for arguments in REFUSED.values()}
     assert set(main.commands) - tried == {"key", "demo"}
 
 
