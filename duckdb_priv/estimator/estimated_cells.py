@@ -15,7 +15,7 @@ from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.weights import numbers_of, steps_of, weight
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.moments import MOMENTS
+from duckdb_priv.sqltext.moments import MOMENTS, SQUARED
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, sections
 
@@ -161,7 +161,7 @@ def _judge(table: WeightedTable) -> str:
             "counts": _listed(names.COUNTS),
             "others": _listed(names.OTHERS),
             "decomposed": _listed(names.DECOMPOSED),
-            "squared": _listed(names.SQUARED),
+            "squared": _listed(SQUARED),
             "sensitive": _listed([each.name.lower() for each in table.attributes]),
             # A sample does not show which values exist.
             "sampled": "true" if form_of(table.attributes[0]).scaled else "false",

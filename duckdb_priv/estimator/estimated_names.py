@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
+from duckdb_priv.sqltext.moments import MOMENTS
 
 SCHEMA = "estimated"
 WEIGHT, ROW = '"current_role"', '"current_user"'
@@ -40,8 +40,6 @@ OTHERS = NOT_SUMS.split()
 """Aggregates of DuckDB that are not sums over records."""
 DECOMPOSED = ["min", "max", "any_value", "bool_or", "bool_and"]
 """Aggregates that do not depend on how often a row occurs: for public columns they are exact."""
-SQUARED = [*OF_ONE, "corr", "regr_r2", "regr_sxx", "regr_syy"]
-"""Aggregates that square their argument."""
 RANDOM = ["random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval", "currval", "setseed"]
 """Functions that can select rows at random."""
 

@@ -173,49 +173,51 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     >>> parse(sqlglot.parse_one("avg(x)", dialect="duckdb")).combine(exp.column("s"), exp.column("n")).sql("duckdb")
     'CASE WHEN n > 0 THEN s / n END'
     """
-    conditions: tuple[exp.Expr, ...] = ()
-    function = node
     quantile = _quantile(node)
     if quantile is not None:
         return quantile
-    while isinstance(function, WRAPPERS):
-        if isinstance(function, exp.Filter):
-            conditions = tuple(conjuncts(function.expression.this))
-        elif isinstance(function, exp.WithinGroup):
-            raise refusal(name_of(function.this))
-        function = function.this
-    name = name_of(function)
-    argument = _argument(function)
+    conditions: tuple[exp.Expr, ...] = ()
+    for wrapper in wrappers(node):
+        if isinstance(wrapper, exp.Filter):
+            conditions = tuple(conjuncts(wrapper.expression.this))
+        elif isinstance(wrapper, exp.WithinGroup):
+            raise refusal(name_of(wrapper.this))
+    function = unwrapped(node)
+    name, argument = name_of(function), _argument(function)
     if isinstance(argument, exp.Order):
         argument = argument.this
     if isinstance(argument, exp.Distinct):
         if name != "count" or len(argument.expressions) != 1:
             raise refusal(f"{name}(DISTINCT …)")
         return Plain("count", argument.expressions[0], conditions, distinct=True)
-    records = Sum(conditions=conditions)
-    whole = replace(records, zero=Zero.ALWAYS)
+    whole = Sum(conditions=conditions, zero=Zero.ALWAYS)
     if name in ("count", "count_star") and _is_every_row(argument):
         return Estimate([whole], _same)
     if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expression):
         y, x = function.this, function.expression
         paired = whole.where(*_not_null(y), *_not_null(x))
         return _moment(name, paired, paired, {"x": x, "y": y})
-    if argument is None or (name not in ("count",) and _extra(function)):
+    if argument is None or (name != "count" and _extra(function)):
         raise refusal(name)
-    if name == "count":
-        return Estimate([whole.where(*_not_null(argument))], _same)
+    if name in DECOMPOSED:
+        return Plain(name, argument, conditions)
+    return _of_sums(name, argument, whole)
+
+
+def _of_sums(name: str, argument: exp.Expr, whole: Sum) -> Estimate:
+    """Return an aggregate of one argument as a function of sums; ``whole`` counts the records."""
     if name == "count_if":
         return Estimate([whole.where(*conjuncts(argument))], _same)
+    counted, records = whole.where(*_not_null(argument)), replace(whole, zero=Zero.NEVER)
+    if name == "count":
+        return Estimate([counted], _same)
     if name == "sum":
         amount, negated = _without_sign(argument)
         return Estimate([_summed(records, amount)], _negated if negated else _same)
-    counted = whole.where(*_not_null(argument))
     if name in ("avg", "mean"):
         return Estimate([_summed(records, argument), counted], _average)
     if name in OF_ONE:
         return _moment(name, counted, records, {"x": argument})
-    if name in DECOMPOSED:
-        return Plain(name, argument, conditions)
     raise refusal(name)
 
 

@@ -1,32 +1,27 @@
-"""Check a SELECT before it is estimated: DuckDB must understand it, its values must exist, and it must sum records."""
+"""Check a SELECT before it is estimated: DuckDB must understand it, its values must exist, and it must sum records.
+
+Functions of group estimates that are not linear are refused: their result would include the noise.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused, echoed, shortened
-from duckdb_priv.ordinary.aggregates import name_of
+from duckdb_priv.estimator.estimated_names import RANDOM
+from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
 from duckdb_priv.ordinary.names import DUCKDB, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem
+from duckdb_priv.sqltext.moments import SQUARED
 
-BY_CHANCE = {
-    "random",
-    "rand",
-    "uuid",
-    "gen_random_uuid",
-    "uuidv4",
-    "uuidv7",
-    "nextval",
-    "currval",
-    "setseed",
-}
+BY_CHANCE = {*RANDOM, "rand"}
 """Functions that return a different value for every row."""
 EMPTY = re.compile(r"SELECT _priv_empty_\d+")
 """The placeholder of a release's empty columns, whose text is not parsed again."""
@@ -37,6 +32,14 @@ HANDLED = {
     "distinct", "windows", "operation_modifiers",
 }  # fmt: skip
 """Supported clauses of a SELECT."""
+
+TOTALS, EXTREME = ("sum", "avg", "mean"), ("min", "max")
+PAIRED = ("covar_pop", "covar_samp", "regr_sxy", "regr_slope", "regr_intercept")
+"""Aggregates that multiply two arguments; they are linear in the first one if the second one is public."""
+SQUARES = (
+    "USE estimated in a release file, and take the error off: sum(n * n - e * e) FROM (SELECT …, count(*) AS n,"
+    " count_stderr() AS e …)"
+)
 
 
 def check(
@@ -253,3 +256,77 @@ def by_row(source: FromItem) -> QueryRefused:
         f'nobody knows what a single record of "{source.release.name}" truly is ({names}), only how many are',
         hint="count: SELECT …, count(*) … GROUP BY …",
     )
+
+
+def noisy_columns(
+    select: exp.Select, names: Sequence[str], sources: Sequence[FromItem]
+) -> frozenset[str]:
+    """Return the columns of a SELECT over estimates that are computed from estimates."""
+    return frozenset(
+        name.lower()
+        for item, name in zip(select.expressions, names, strict=False)
+        if any(_noisy(item, sources))
+    )
+
+
+def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> None:
+    """Refuse expressions that square or select the noise of estimates, and totals of groups selected by estimates."""
+    if not any(each.noisy for each in sources):
+        return
+    where = select.args.get("where")
+    chosen = any(each.chosen for each in sources) or (
+        where is not None and any(_noisy(where, sources))
+    )
+    for item in [*select.expressions, select.args.get("having"), select.args.get("order")]:
+        for aggregate in aggregates_in(item) if item is not None else ():
+            name = name_of(unwrapped(aggregate))
+            if not any(_noisy(aggregate, sources)):
+                continue
+            arguments = list(unwrapped(aggregate).iter_expressions())
+            if (
+                name in SQUARED
+                or (name in TOTALS and _squares(aggregate, sources))
+                or (name in PAIRED and any(_noisy(arguments[-1], sources)))
+            ):
+                raise QueryRefused(
+                    f"{name}() would square the noise of the estimates of groups",
+                    hint=SQUARES,
+                )
+            if name in EXTREME and not (_picks(aggregate) or _is_compared(select)):
+                raise QueryRefused(
+                    f"{name}() of the estimates of groups is wrong: the one with the most noise is chosen",
+                    hint="show groups with simultaneous intervals: SELECT …, count(*) AS n … ORDER BY n DESC LIMIT 5",
+                )
+            if chosen and name in TOTALS:
+                raise QueryRefused(
+                    f"{name}() of groups that are chosen by their estimates is wrong: those with the largest noise are"
+                    " chosen",
+                    hint="count all groups at once, or choose groups by public columns",
+                )
+
+
+def _picks(aggregate: exp.Expr) -> bool:
+    """Whether max or min only picks the group that meets a condition, as tools do to turn rows into columns."""
+    return isinstance(aggregate, exp.Filter) or isinstance(aggregate.this, exp.Case | exp.If)
+
+
+def _is_compared(select: exp.Select) -> bool:
+    """Whether a SELECT is a value that is only compared with others, which finds a group as ORDER BY and LIMIT do."""
+    holder = select.parent
+    while isinstance(holder, exp.Subquery | exp.Paren):
+        holder = holder.parent
+    return isinstance(holder, exp.Predicate)
+
+
+def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:
+    for column in nodes(node, exp.Column):
+        if any(each.owns(column) and column.name.lower() in each.noisy for each in sources):
+            yield column
+
+
+def _squares(node: exp.Expr, sources: Sequence[FromItem]) -> bool:
+    """Whether an expression multiplies estimates by each other."""
+    return any(
+        all(any(_noisy(each, sources)) for each in (product.this, product.expression))
+        for product in nodes(node, exp.Mul)
+    ) or any(any(_noisy(power.this, sources)) for power in nodes(node, exp.Pow))

@@ -1,22 +1,15 @@
-"""The result of a subquery: its columns, rows of a release that the outer query may still count, and estimates.
-
-Functions of group estimates that are not linear are refused: their result would include the noise.
-"""
+"""The result of a subquery: its columns, and the rows of a release that the outer query may still count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.aggregates import aggregates_in
 from duckdb_priv.ordinary.names import nodes
 from duckdb_priv.ordinary.rows import passed_on
 from duckdb_priv.ordinary.scope import FromItem, Rows, own_nodes
-from duckdb_priv.sqltext.moments import OF_ONE
 
 BLOCKING = {
     "distinct": "DISTINCT",
@@ -142,98 +135,3 @@ def has_attribute(expression: exp.Expr, sources: list[FromItem]) -> bool:
                 if inner is not None and has_attribute(inner, source.rows.sources):
                     return True
     return False
-
-
-TOTALS, EXTREME = ("sum", "avg", "mean"), ("min", "max")
-SQUARED = (
-    *OF_ONE,
-    "corr",
-    "kurtosis",
-    "kurtosis_pop",
-    "skewness",
-    "sem",
-    "regr_r2",
-    "regr_sxx",
-    "regr_syy",
-)
-"""Aggregates that square their argument."""
-PAIRED = ("covar_pop", "covar_samp", "regr_sxy", "regr_slope", "regr_intercept")
-"""Aggregates that multiply two arguments; they are linear in the first one if the second one is public."""
-SQUARES = (
-    "USE estimated in a release file, and take the error off: sum(n * n - e * e) FROM (SELECT …, count(*) AS n,"
-    " count_stderr() AS e …)"
-)
-
-
-def noisy_columns(
-    select: exp.Select, names: Sequence[str], sources: Sequence[FromItem]
-) -> frozenset[str]:
-    """Return the columns of a SELECT over estimates that are computed from estimates."""
-    return frozenset(
-        name.lower()
-        for item, name in zip(select.expressions, names, strict=False)
-        if any(_noisy(item, sources))
-    )
-
-
-def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> None:
-    """Refuse expressions that square or select the noise of estimates, and totals of groups selected by estimates."""
-    if not any(each.noisy for each in sources):
-        return
-    where = select.args.get("where")
-    chosen = any(each.chosen for each in sources) or (
-        where is not None and any(_noisy(where, sources))
-    )
-    for item in [*select.expressions, select.args.get("having"), select.args.get("order")]:
-        for aggregate in aggregates_in(item) if item is not None else ():
-            name = aggregates.name_of(aggregates.unwrapped(aggregate))
-            if not any(_noisy(aggregate, sources)):
-                continue
-            arguments = list(aggregates.unwrapped(aggregate).iter_expressions())
-            if (
-                name in SQUARED
-                or (name in TOTALS and _squares(aggregate, sources))
-                or (name in PAIRED and any(_noisy(arguments[-1], sources)))
-            ):
-                raise QueryRefused(
-                    f"{name}() would square the noise of the estimates of groups",
-                    hint=SQUARES,
-                )
-            if name in EXTREME and not (_picks(aggregate) or _is_compared(select)):
-                raise QueryRefused(
-                    f"{name}() of the estimates of groups is wrong: the one with the most noise is chosen",
-                    hint="show groups with simultaneous intervals: SELECT …, count(*) AS n … ORDER BY n DESC LIMIT 5",
-                )
-            if chosen and name in TOTALS:
-                raise QueryRefused(
-                    f"{name}() of groups that are chosen by their estimates is wrong: those with the largest noise are"
-                    " chosen",
-                    hint="count all groups at once, or choose groups by public columns",
-                )
-
-
-def _picks(aggregate: exp.Expr) -> bool:
-    """Whether max or min only picks the group that meets a condition, as tools do to turn rows into columns."""
-    return isinstance(aggregate, exp.Filter) or isinstance(aggregate.this, exp.Case | exp.If)
-
-
-def _is_compared(select: exp.Select) -> bool:
-    """Whether a SELECT is a value that is only compared with others, which finds a group as ORDER BY and LIMIT do."""
-    holder = select.parent
-    while isinstance(holder, exp.Subquery | exp.Paren):
-        holder = holder.parent
-    return isinstance(holder, exp.Predicate)
-
-
-def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:
-    for column in nodes(node, exp.Column):
-        if any(each.owns(column) and column.name.lower() in each.noisy for each in sources):
-            yield column
-
-
-def _squares(node: exp.Expr, sources: Sequence[FromItem]) -> bool:
-    """Whether an expression multiplies estimates by each other."""
-    return any(
-        all(any(_noisy(each, sources)) for each in (product.this, product.expression))
-        for product in nodes(node, exp.Mul)
-    ) or any(any(_noisy(power.this, sources)) for power in nodes(node, exp.Pow))

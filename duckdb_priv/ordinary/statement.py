@@ -15,7 +15,14 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
-from duckdb_priv.ordinary.checks import by_row, check, refuse_what_is_not_linear, stand_in
+from duckdb_priv.ordinary.checks import (
+    by_row,
+    check,
+    noisy_columns,
+    refuse_selected_noise,
+    refuse_what_is_not_linear,
+    stand_in,
+)
 from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.names import Names, first, named, nodes
 from duckdb_priv.ordinary.nested import flatten, is_counting
@@ -27,8 +34,6 @@ from duckdb_priv.ordinary.results import (
     blocked_error,
     columns_of,
     has_attribute,
-    noisy_columns,
-    refuse_selected_noise,
     released,
     renamed,
     rows_of,

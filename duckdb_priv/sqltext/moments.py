@@ -26,3 +26,7 @@ OF_PAIRS = {
 }
 """Aggregates of pairs (y, x) without NULL. x and y are sums; xy sums the products of the distances from the means."""
 MOMENTS = OF_ONE | OF_PAIRS
+SQUARED = (
+    *OF_ONE, "corr", "kurtosis", "kurtosis_pop", "skewness", "sem", "regr_r2", "regr_sxx", "regr_syy",
+)  # fmt: skip
+"""Aggregates that square their argument."""

@@ -49,6 +49,7 @@ SELECT sum(age ORDER BY age) FROM visits -- leave it out
 SELECT ward, sum(age) OVER (), count(*) FROM visits GROUP BY ward, age -- with OVER
 SELECT avg(n) OVER () FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- with OVER
 SELECT stddev(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
+SELECT kurtosis(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
 SELECT sum(n * n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- squares their noise
 SELECT max(n) FROM (SELECT disease, count(*) AS n FROM visits GROUP BY disease) -- largest noise
 SELECT ward, min(n) AS least FROM (SELECT ward, disease, count(*) AS n FROM visits GROUP BY ALL) GROUP BY ward -- largest noise

@@ -190,7 +190,7 @@ SELECT arg_max(disease, age) FROM visits
 SELECT count(*) FROM (SELECT * FROM visits LIMIT 10) WHERE {of_disease}
 SELECT count(*) FROM visits TABLESAMPLE 10% WHERE disease = 'flu'
 SELECT count(*) FROM visits WHERE {of_disease} AND random() < 0.5
-SELECT a.disease, count(*) FROM visits AS a JOIN visits AS b USING (age) GROUP BY 1
+SELECT a.disease, b.disease, count(*) FROM visits AS a JOIN visits AS b USING (age) GROUP BY 1, 2
 SELECT count(*) FROM visits WHERE disease = 'Flu'
 SELECT row_number() OVER (ORDER BY disease) FROM visits
 SELECT disease, sum(age) OVER () FROM visits
