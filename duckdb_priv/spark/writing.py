@@ -1,7 +1,7 @@
 """Writes a release's rows as Parquet files, whose bytes do not depend on the source's partitions, order or retries.
 
 A hash of a row's published values decides its file, and the rows of a file are sorted by all columns. So neither the
-files nor their order reveal the order of the source.
+files nor their order reveal the order of the source. Small columns are packed while Spark moves and sorts the rows.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark
 
-from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.spark.frame import SparkFrame, column, orderings
+from duckdb_priv.spark.packing import Packing
 from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
 from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.types import carried_type, spark_type
+from duckdb_priv.sqltext.reading import select
+from duckdb_priv.sqltext.templates import place
 
 DATA = "data"
 """The folder of the Parquet files."""
@@ -72,30 +75,38 @@ def write_rows(
 
     ``described`` holds the column types of each stage's output. Rows of the release that exist already are added.
     """
-    published = frame.records(kernel.stages[0].reads)
-    for stage, types in zip(kernel.stages, described, strict=True):
-        work = Perturb(in_spark_types(stage, types), frame.setting)
-        moved = _together(published, stage, 1 + rows // ROWS_OF_TASK)
-        published = in_tasks(moved, work, published_types(types, frame))
+    *others, last = zip(kernel.stages, described, strict=True)
+    rows_of = frame.records(kernel.stages[0].reads)
+    for stage, types in others:
+        rows_of = _through(frame, rows_of, stage, types, rows)
+    stage, types = last
+    packing = Packing.of(types)
+    moved = _through(frame, rows_of, packing.packed(stage), packing.types, rows)
     if frame.earlier is not None:
-        earlier = frame.transfer.read(frame.earlier)
-        published = published.unionByName(
-            earlier.select(
-                *(
-                    column(each.name).cast(each.dataType).alias(each.name)
-                    for each in published.schema
-                )
-            )
+        earlier = frame.transfer.read(frame.earlier).select(*map(column, types))
+        as_they_are = Kernel(types, select(["*"], place(RECORDS)))
+        moved = moved.union(
+            _through(frame, earlier, packing.packed(as_they_are), packing.types, rows)
         )
-    ordered = _ordered(published, 1 + rows // ROWS_OF_FILE)
+    ordered = _ordered(moved, 1 + rows // ROWS_OF_FILE)
+    published = ordered.select(*packing.unpacked(published_types(types, frame)))
     limits = {f"parquet.{of}.row.count.limit": ROWS_OF_GROUP for of in ("block", "page")}
     with configured(frame.rows_of.sparkSession, CONFIGURATION):
-        place = transfer.write(ordered, DATA, compression="zstd", **limits)
-    for file in sorted(place.iterdir()):
+        folder = transfer.write(published, DATA, compression="zstd", **limits)
+    for file in sorted(folder.iterdir()):
         if found := PART.fullmatch(file.name):
             sort_encodings(file.rename(file.with_name(f"part-{found[1]}.parquet")))
         else:
             placing.remove(file)
+
+
+def _through(
+    frame: SparkFrame, records: DataFrame, stage: Kernel, types: Mapping[str, str], rows: int
+) -> DataFrame:
+    """Run a stage in the tasks. ``types`` are the DuckDB types of its output."""
+    moved = _together(records, stage, 1 + rows // ROWS_OF_TASK)
+    work = Perturb(in_spark_types(stage, types), frame.setting)
+    return in_tasks(moved, work, published_types(types, frame))
 
 
 def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:
@@ -109,9 +120,9 @@ def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:
     return met.sortWithinPartitions(*columns) if stage.alone else met
 
 
-def _ordered(published: DataFrame, files: int) -> DataFrame:
-    names = [column(name) for name in published.columns]
-    return published.repartition(files, *names).sortWithinPartitions(*orderings(published.schema))
+def _ordered(moved: DataFrame, files: int) -> DataFrame:
+    names = [column(name) for name in moved.columns]
+    return moved.repartition(files, *names).sortWithinPartitions(*orderings(moved.schema))
 
 
 MAGIC = b"PAR1"
