@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import product
 
 import numpy as np
@@ -198,6 +198,7 @@ def shuffle_epsilon(
 def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: float) -> float:
     """Return an epsilon above ``low`` at which the logarithm of delta is at most ``goal``, and nearly equal to it."""
 
+    @cache
     def excess(epsilon: float) -> float:
         return log_delta(pair, group_size, epsilon, tolerance=max(close / 100, 1e-6)) - goal
 
@@ -207,22 +208,28 @@ def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: 
     high = min(limit, max(2 * low, 4 / math.sqrt(group_size)))
     while high < limit and excess(high) > 0:
         low, high = high, min(2 * high, limit)
-    return safe_end(excess, safe=high, other=low, close=close)
+    # In large groups the logarithm of delta is nearly linear in the square of epsilon.
+    square = safe_end(lambda x: excess(math.sqrt(x)), safe=high**2, other=low**2, close=close)
+    return math.sqrt(square)
 
 
 def safe_end(excess: Callable[[float], float], *, safe: float, other: float, close: float) -> float:
     """Return a point between ``safe`` and ``other`` where ``excess`` is at most 0 and nearly 0.
 
-    ``excess`` is at most 0 at ``safe``, and positive at ``other``. The search is regula falsi that halves the weight of
-    an end which does not move (the Illinois method), and bisection while an excess is infinite. It ends when the excess
-    is within ``close`` of 0, or when the two ends agree to 12 digits.
+    ``excess`` is the logarithm of a ratio, at most 0 at ``safe``, and positive at ``other``. The search is regula falsi
+    that halves the weight of an end which does not move (the Illinois method). If the ratio is 0 at ``safe``, it is
+    interpolated, not its logarithm. The search ends when the excess is within ``close`` of 0, or when the two ends
+    agree to 12 digits.
 
     >>> round(safe_end(lambda x: 2 - x * x, safe=2.0, other=1.0, close=1e-9), 6)
     1.414214
     """
     at_safe, at_other, stayed = excess(safe), excess(other), 0.0
     while at_safe < -close and abs(safe - other) > 1e-12 * abs(safe):
-        share = at_other / (at_other - at_safe) if math.isfinite(at_safe - at_other) else 0.5
+        if at_safe == -math.inf:
+            share = -math.expm1(-at_other)
+        else:
+            share = at_other / (at_other - at_safe) if math.isfinite(at_other) else 0.5
         middle = other + (safe - other) * min(max(share, 0.02), 0.98)
         at_middle = excess(middle)
         if at_middle <= 0:

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism import shuffle
 from duckdb_priv.mechanism.difference_family import cosets, singer
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.positive_part import log_positive_part
@@ -245,6 +246,21 @@ def test_rounding_that_leaves_a_mean_just_below_0_costs_no_answer():
 def test_a_group_of_one_has_the_local_epsilon():
     assert shuffled_epsilon(0.4, 7, 1, 1e-6) == Uniform(0.4, 7).ldp_epsilon
     assert shuffled_retention(1.5, 1e-6, 7, 1) == pytest.approx(retention_of(1.5, 7))
+
+
+@pytest.mark.parametrize("size", [2, 30, 1000, 10**5])
+def test_the_search_computes_few_deltas_and_ends_close_to_the_stated_one(monkeypatch, size):
+    computed = []
+
+    def counted(*given, **options):
+        computed.append(size)
+        return log_positive_part(*given, **options)
+
+    monkeypatch.setattr(shuffle, "log_positive_part", counted)
+    pair = code_pair(Code(5), 9.0)
+    epsilon = shuffle_epsilon([pair], size, 1e-6, 1e-2)
+    assert len(computed) <= 12
+    assert 1e-6 * (1 - 1e-2) <= math.exp(log_delta(pair, size, epsilon)) <= 1e-6
 
 
 def test_a_value_that_only_one_true_value_shows_has_no_epsilon():
