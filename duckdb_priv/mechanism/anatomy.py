@@ -7,7 +7,6 @@ Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +48,13 @@ class AnatomyGroups:
 
 
 def anatomy_groups(
-    counts: ArrayLike, diversity: int, words: WordStreams, labels: Sequence[str] | None = None
+    counts: ArrayLike, diversity: int, words: WordStreams, column: str | None = None
 ) -> AnatomyGroups:
     """Divide the records of a histogram into groups of at least ``diversity`` (the paper's l) different values.
 
     Groups are made while at least l values have records left: each takes one record of each of the l values with most
     records left. Each of the fewer than l remaining records joins a random group without its value. ``counts`` has one
-    entry per value; messages show the values as ``labels``. Raises ``InvalidParameter`` if a value is in more than 1
+    entry per value of the ``column``. Raises ``InvalidParameter`` if a value is in more than 1
     of l records, because then no such groups exist. A Python loop over the groups.
 
     Four of five records form two groups of two. The fifth joins the group without its value:
@@ -64,7 +63,7 @@ def anatomy_groups(
     >>> groups.value.tolist(), groups.group.tolist()
     ([0, 0, 1, 2, 2], [0, 1, 1, 0, 1])
     """
-    require_eligible(counts, diversity, labels, name="l")
+    require_eligible(counts, diversity, column, name="l")
     histogram = np.asarray(counts, np.int64)
     members = largest_first(histogram, diversity, words)
     groups = len(members)

@@ -7,8 +7,6 @@ condition is that of Anatomy (Xiao, Tao, 2006).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -40,37 +38,36 @@ def largest_gamma(counts: ArrayLike) -> int:
 
 
 def require_eligible(
-    counts: ArrayLike, gamma: int, labels: Sequence[str] | None = None, name: str = "gamma"
+    counts: ArrayLike, gamma: int, column: str | None = None, name: str = "gamma"
 ) -> None:
     """Raise ``InvalidParameter`` unless groups of gamma distinct values can be made.
 
-    ``counts`` has one entry per value, the missing value included. The message shows the values as ``labels``, and
+    ``counts`` has one entry per value of the ``column``, the missing value included. The message shows no value, and
     calls gamma ``name``. No value may be in more than rows / gamma records. That is necessary, because a group holds a
     value at most once, and sufficient: ``decoy_groups.MixedGroups`` constructs such groups.
 
     >>> require_eligible([3, 2, 2, 1], 2)
-    >>> require_eligible([3, 2, 2, 1], 3, ["flu", "asthma", "HIV", "SARS"])
+    >>> require_eligible([3, 2, 2, 1], 3, "disease")
     Traceback (most recent call last):
-    duckdb_priv.errors.InvalidParameter: the value 'flu' is in 3 of 8 rows, more than 1 in gamma = 3
-    Hint: gamma = 2 is the largest that works here; or suppress or merge the value
+    duckdb_priv.errors.InvalidParameter: a value of 'disease' is in 3 of 8 rows, more than 1 in gamma = 3
+    Hint: gamma = 2 is the largest that works here; or suppress the most frequent value, or divide it
     """
     require_gamma(gamma, name)
     histogram = np.asarray(counts, np.int64)
     rows, distinct = int(histogram.sum()), int(np.count_nonzero(histogram))
+    of = "the column" if column is None else repr(column)
     if distinct < gamma:
         raise InvalidParameter(
-            f"{name} = {gamma} needs at least {gamma} distinct values, the column has {distinct}",
+            f"{name} = {gamma} needs at least {gamma} distinct values, {of} has {distinct}",
             hint=f"choose a smaller {name}, or publish the column by another mechanism",
         )
-    worst = int(histogram.argmax())
-    if histogram[worst] * gamma > rows:
+    most = int(histogram.max())
+    if most * gamma > rows:
         best = largest_gamma(histogram)
-        label = f"number {worst}" if labels is None else repr(labels[worst])
         raise InvalidParameter(
-            f"the value {label} is in {histogram[worst]} of {rows} rows, more than 1 in "
-            f"{name} = {gamma}",
+            f"a value of {of} is in {most:,} of {rows:,} rows, more than 1 in {name} = {gamma}",
             hint=(
-                f"{name} = {best} is the largest that works here; or suppress or merge the value"
+                f"{name} = {best} is the largest that works here; or suppress the most frequent value, or divide it"
                 if best >= 2
                 else f"no {name} works for a value in more than half of the rows; suppress it"
             ),

@@ -32,7 +32,7 @@ from duckdb_priv.sqltext.templates import place, section
 class WithdrawArguments(Arguments):
     """The id to withdraw, and the population."""
 
-    of: Any = argument(ANYTHING, "the id of a record, or of a person", "7")
+    id: Any = argument(ANYTHING, "the id of a record, or of a person", "7")
     population: str = population_argument()
     kind: str | None = argument(
         choice("record", "person"), "whose id it is", "'record'", default=None
@@ -47,7 +47,7 @@ def withdraw(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     kind = arguments.kind or (
         "person" if any(each.kind == "person" for each in named) else "record"
     )
-    values = arguments.of if isinstance(arguments.of, list) else [arguments.of]
+    values = arguments.id if isinstance(arguments.id, list) else [arguments.id]
     of_kind = [each for each in named if each.kind == kind]
     if not of_kind:
         raise InvalidParameter(

@@ -13,7 +13,7 @@
 CREATE OR REPLACE MACRO priv.withdraw(id, population := 'main', kind := NULL) AS TABLE
 WITH call AS MATERIALIZED (
     SELECT uuid()::VARCHAR AS id,
-        to_json({of: id, population: population, kind: kind, @caller@})::VARCHAR AS arguments
+        to_json({id: id, population: population, kind: kind, @caller@})::VARCHAR AS arguments
 ), @run@
 SELECT unnest(from_json(answer, '[{"release": "VARCHAR", "version": "INTEGER", "epsilon": "DOUBLE", "statement": "VARCHAR",
     "seconds": "DOUBLE"}]'), recursive := true)

@@ -350,6 +350,13 @@ def test_the_audit_bears_every_claim_out(released: Connection) -> None:
 
 
 @every_method
+def test_no_statement_says_words_twice(released: Connection) -> None:
+    stated = "SELECT statement FROM priv.guarantee UNION ALL SELECT statement FROM priv.audit('r')"
+    for (statement,) in rows(released, stated):
+        assert re.search(r"\b(\w+(?: \w+)*) \1\b", statement) is None, statement
+
+
+@every_method
 def test_the_ledger_charges_it(released: Connection, case: Case) -> None:
     found = rows(released, "SELECT DISTINCT mechanism FROM priv.ledger")
     assert found == [(case.method,)]

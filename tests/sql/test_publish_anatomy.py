@@ -55,8 +55,11 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     ("more", "stated"),
     [
-        ({"l": 5}, "the value 'NULL' is in 249 of 1201 rows, more than 1 in l = 5\nHint: l = 4"),
-        ({"l": 8}, "l = 8 needs at least 8 distinct values, the column has 7"),
+        (
+            {"l": 5},
+            "a value of 'disease' is in 249 of 1,201 rows, more than 1 in l = 5\nHint: l = 4",
+        ),
+        ({"l": 8}, "l = 8 needs at least 8 distinct values, 'disease' has 7"),
         ({"l": 1}, "l must be an integer of at least 2, got 1"),
         ({"l": "three"}, "l must be an integer of at least 2, got 'three'"),
         (

@@ -68,14 +68,14 @@ def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
     [
         (
             {"gamma": 4},
-            "the value 'v0' is in 900 of 3060 rows, more than 1 in gamma = 4\nHint: gamma = 3",
+            "a value of 'disease' is in 900 of 3,060 rows, more than 1 in gamma = 4\nHint: gamma = 3",
         ),
         ({"gamma": 1}, "gamma must be an integer of at least 2, got 1"),
         ({"gamma": 2.5}, "gamma must be an integer of at least 2, got 2.5"),
         ({"gamma": "three"}, "gamma must be an integer of at least 2, got 'three'"),
-        ({"gamma": 11}, "gamma = 11 needs at least 11 distinct values, the column has 10"),
+        ({"gamma": 11}, "gamma = 11 needs at least 11 distinct values, 'disease' has 10"),
         ({"grouping": "random"}, "grouping must be 'mixed' or 'largest_first', got 'random'"),
-        ({"sensitive": ["disease", "gender"]}, "the column has 2"),
+        ({"sensitive": ["disease", "gender"]}, "'gender' has 2"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(
@@ -94,7 +94,7 @@ def test_gamma_is_required(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_fewer_rows_than_gamma(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "few", [1, 1])
-    with pytest.raises(duckdb.Error, match="needs at least 3 distinct values, the column has 2"):
+    with pytest.raises(duckdb.Error, match="needs at least 3 distinct values, 'disease' has 2"):
         publish(con, source="few")
 
 

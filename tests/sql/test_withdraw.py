@@ -139,7 +139,7 @@ def test_ids_of_several_columns_are_found_in_each_of_them(con):
         ("[1, 2], kind := 'record'", "2 values are given"),
         ("7, kind := 'patient'", "kind must be"),
         ("7, population := 'nowhere'", "no population is called 'nowhere'"),
-        ("NULL", "of"),
+        ("NULL", "id is missing\nHint: id is the id of a record, or of a person: write id := 7"),
     ],
 )
 def test_who_is_not_there_cannot_be_withdrawn(con, given, reported):

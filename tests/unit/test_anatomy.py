@@ -90,17 +90,21 @@ def test_background_counts_the_other_records_that_list_a_value():
 @pytest.mark.parametrize(
     ("counts", "diversity", "stated"),
     [
-        ([5, 2, 2], 2, "the value 'a' is in 5 of 9 rows, more than 1 in l = 2\nHint: no l works"),
+        (
+            [5, 2, 2],
+            2,
+            "a value of 'disease' is in 5 of 9 rows, more than 1 in l = 2\nHint: no l works",
+        ),
         ([4, 3, 3], 3, "more than 1 in l = 3\nHint: l = 2 is the largest that works here"),
         (
             [4, 4, 0],
             3,
-            "l = 3 needs at least 3 distinct values, the column has 2\nHint: choose a smaller l",
+            "l = 3 needs at least 3 distinct values, 'disease' has 2\nHint: choose a smaller l",
         ),
         ([4, 4, 4], 1, "l must be an integer of at least 2, got 1"),
     ],
 )
 def test_what_has_no_such_groups_is_refused(counts, diversity, stated):
     with pytest.raises(InvalidParameter) as raised:
-        anatomy_groups(counts, diversity, keyed("a"), ["a", "b", "c"])
+        anatomy_groups(counts, diversity, keyed("a"), "disease")
     assert stated in str(raised.value)

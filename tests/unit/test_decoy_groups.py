@@ -192,11 +192,16 @@ def test_a_record_that_was_left_out_is_not_published():
         ([5, 3, 2], True, "gamma must be an integer of at least 2, got True", "5 to 10"),
         ([5, 0, 2], 3, "gamma = 3 needs at least 3 distinct values, the column has 2", "smaller"),
         ([], 2, "gamma = 2 needs at least 2 distinct values, the column has 0", "smaller"),
-        ([5, 3, 2], 3, "the value number 0 is in 5 of 10 rows, more than 1 in gamma = 3", "2 is"),
+        (
+            [5, 3, 2],
+            3,
+            "a value of the column is in 5 of 10 rows, more than 1 in gamma = 3",
+            "2 is",
+        ),
         (
             [6, 3, 2],
             2,
-            "the value number 0 is in 6 of 11 rows, more than 1 in gamma = 2",
+            "a value of the column is in 6 of 11 rows, more than 1 in gamma = 2",
             "no gamma",
         ),
     ],

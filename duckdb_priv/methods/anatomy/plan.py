@@ -18,7 +18,7 @@ from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
 from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
 from duckdb_priv.methods.common.assigning import ASSIGNED, Grouping, assign
-from duckdb_priv.methods.common.decoys import key_of_groups, labels_of, rank_sql
+from duckdb_priv.methods.common.decoys import key_of_groups, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.republication import ledger_entries, remember
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
@@ -48,7 +48,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
     attributes, tables = [], dict(assigned.kernel.tables)
     for n, (domain, key) in enumerate(zip(domains, keys, strict=True)):
         counts = assigned.answers.counts(n, domain.size, 0).sum(axis=1)
-        groups = anatomy_groups(counts, diversity, key.words, labels_of(domain))
+        groups = anatomy_groups(counts, diversity, key.words, domain.attribute)
         # One row per record, found by code and rank.
         tables[f"_priv_groups{n}"] = Table.of(
             {"code": groups.value, "rank": groups.rank, "number": groups.group}

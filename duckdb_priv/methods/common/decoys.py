@@ -78,11 +78,6 @@ def key_of_groups(
     return Key(randomness.KeyedWords.derive(secret, text), randomness.fingerprint(secret, text))
 
 
-def labels_of(domain: Domain) -> list[str]:
-    """Return the names of a domain's values for a message."""
-    return ["NULL" if value is None else value for value in domain.values]
-
-
 @dataclass(frozen=True)
 class Ranges:
     """Counts of the grouped records, by value and by range of the order bits."""
@@ -107,7 +102,7 @@ def count_ranges(assigned: Assigned, domains: Sequence[Domain], gamma: int) -> R
     counts = []
     for n, domain in enumerate(domains):
         counts.append(assigned.answers.counts(n, domain.size, bits[n]))
-        require_eligible(counts[n].sum(axis=1), gamma, labels_of(domain))
+        require_eligible(counts[n].sum(axis=1), gamma, domain.attribute)
     return Ranges(tuple(counts), bits)
 
 

@@ -45,7 +45,7 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     return [
         finding(
             "differential_privacy",
-            "One record more or less changes the probability of any release by a factor of at most"
+            "One record more or less changes the probability of any release by a factor of"
             f" {factor(epsilon)}, except with probability {delta:.3g}.",
             epsilon,
             epsilon <= claimed["differential_privacy"] * (1 + TOLERANCE)

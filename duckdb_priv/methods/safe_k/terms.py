@@ -97,8 +97,8 @@ def guarantees_of(terms: Terms, nodes: int) -> list[Guarantee]:
     found = [
         Guarantee(
             "differential_privacy",
-            f"Whether any one record is in the source or not changes the probability of any release by a factor of at"
-            f" most {factor(terms.epsilon)} (epsilon = {terms.epsilon:g}), except with probability {terms.delta:.3g}"
+            f"Whether any one record is in the source or not changes the probability of any release by a factor of"
+            f" {factor(terms.epsilon)} (epsilon = {terms.epsilon:g}), except with probability {terms.delta:.3g}"
             " (delta).",
             value=terms.epsilon,
             parameters={**numbers, "delta": terms.delta},

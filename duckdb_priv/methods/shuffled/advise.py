@@ -47,7 +47,7 @@ def options(question: Question, grid: ShuffledGrid) -> Iterator[Option]:
         {"epsilon": required.epsilon, "delta": required.delta},
         (
             "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
-            f" between two values of a record by a factor of at most {factor(required.epsilon)} (epsilon ="
+            f" between two values of a record by a factor of {factor(required.epsilon)} (epsilon ="
             f" {required.epsilon:g}), except with probability delta = {required.delta:g}. For someone who learns which"
             " row is a record's:",
         ),

@@ -57,8 +57,8 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
         finding(
             "local_differential_privacy",
-            "For someone who learns which row is a record's, the odds between two true values change by a factor of at"
-            f" most {factor(local)}.",
+            "For someone who learns which row is a record's, the odds between two true values change by a factor of"
+            f" {factor(local)}.",
             local,
             local <= claimed * (1 + TOLERANCE),
             name,

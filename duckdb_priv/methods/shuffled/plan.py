@@ -202,7 +202,7 @@ def _guarantees(
             Guarantee(
                 "shuffle_privacy",
                 "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
-                f" between two values of {of} of a record by a factor of at most {factor(arguments.epsilon)} (epsilon ="
+                f" between two values of {of} of a record by a factor of {factor(arguments.epsilon)} (epsilon ="
                 f" {arguments.epsilon:g}), except with probability delta = {arguments.delta:g}. The record hides among"
                 " the records with the same public columns, whose order says nothing."
                 + (
@@ -229,7 +229,7 @@ def _guarantees(
             Guarantee(
                 "local_differential_privacy",
                 f"For someone who learns which row is a record's, the odds between two values of"
-                f" {domain.attribute} change by a factor of at most {factor(operator.ldp_epsilon)} (epsilon ="
+                f" {domain.attribute} change by a factor of {factor(operator.ldp_epsilon)} (epsilon ="
                 f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
                 value=operator.ldp_epsilon,
                 attribute=domain.attribute,
