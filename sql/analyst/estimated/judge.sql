@@ -11,15 +11,17 @@
 ), node AS MATERIALIZED (
     SELECT fullkey AS place, value AS it, coalesce(json_extract_string(value, '$.class'), '') AS class,
         json_extract_string(value, '$.type') AS kind, lower(json_extract_string(value, '$.function_name')) AS called,
-        coalesce(json_extract_string(value, '$.schema'), '') <> '' AS qualified
+        coalesce(json_extract_string(value, '$.schema'), '') <> '' AS qualified,
+        CASE WHEN called IN (@counts@) THEN 'count' WHEN called IN (@others@) THEN 'other' WHEN called IN (@decomposed@) THEN 'extreme'
+            WHEN called IN (@random@) THEN 'random' END AS means
     FROM parsed, json_tree(tree) WHERE type = 'OBJECT'
 ), own AS MATERIALIZED (
     SELECT n.place, any_value(n.it) AS it, any_value(n.class) AS class, any_value(n.kind) AS kind, any_value(n.called) AS called,
-        any_value(n.qualified) AS qualified, max_by(s.place, len(s.place)) AS owner
+        any_value(n.qualified) AS qualified, any_value(n.means) AS means, max_by(s.place, len(s.place)) AS owner
     FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY n.place
 ), used AS MATERIALIZED (
     SELECT o.owner, o.place, coalesce(lower(json_extract_string(o.it, '$.column_names[#-1]')), '#') AS name, bool_or(c.place IS NOT NULL) AS counted
-    FROM own AS o LEFT JOIN own AS c ON c.owner = o.owner AND c.called IN (@counts@) AND starts_with(o.place, c.place || '.')
+    FROM own AS o LEFT JOIN own AS c ON c.owner = o.owner AND c.means = 'count' AND starts_with(o.place, c.place || '.')
     WHERE o.class IN ('COLUMN_REF', 'POSITIONAL_REFERENCE') GROUP BY ALL
 ), mixed AS MATERIALIZED (
     SELECT @sampled@ OR EXISTS (FROM used WHERE name IN (@sensitive@, '#') AND NOT counted) OR EXISTS (FROM node
@@ -41,13 +43,13 @@
         AND lower(json_extract_string(f.it, '$.table_name')) <> @release@
 ), found AS MATERIALIZED (
     SELECT s.place, s.it,
-        coalesce(bool_or(o.class = 'FUNCTION' AND NOT o.qualified AND o.called IN (@counts@)), false) AS counts,
-        coalesce(bool_or(o.class = 'FUNCTION' AND o.called IN (@others@)), false) AS others,
-        coalesce(bool_or(o.qualified AND o.called IN (@counts@, @others@)), false) AS qualified,
-        coalesce(bool_or(o.class = 'FUNCTION' AND o.called IN (@decomposed@)), false) AS decomposed,
+        coalesce(bool_or(o.class = 'FUNCTION' AND NOT o.qualified AND o.means = 'count'), false) AS counts,
+        coalesce(bool_or(o.class = 'FUNCTION' AND o.means = 'other'), false) AS others,
+        coalesce(bool_or(o.qualified AND o.means IN ('count', 'other')), false) AS qualified,
+        coalesce(bool_or(o.class = 'FUNCTION' AND o.means = 'extreme'), false) AS decomposed,
         coalesce(bool_or(o.class = 'WINDOW'), false) AS windows,
         coalesce(bool_or(o.kind = 'WINDOW_AGGREGATE'), false) AS over,
-        coalesce(bool_or(o.called IN (@random@) OR json_type(o.it, '$.sample') = 'OBJECT'
+        coalesce(bool_or(o.means = 'random' OR json_type(o.it, '$.sample') = 'OBJECT'
             OR o.kind = 'STAR' AND NOT starts_with(o.place, s.place || '.modifiers') AND (json_extract_string(o.it, '$.columns') = 'true' OR json_type(o.it, '$.expr') = 'OBJECT')), false)
             OR json_type(s.it, '$.sample') = 'OBJECT' AS chosen,
         coalesce(bool_or(starts_with(o.place, s.place || '.select_list[') AND o.kind = 'STAR'), false) AS star,
@@ -79,7 +81,7 @@
     SELECT DISTINCT s.reader, lower(json_extract_string(i.it, '$.alias')) AS name, json_type(f.it, '$.having') = 'OBJECT' AS having
     FROM source AS s JOIN fact AS f ON f.place = s.given JOIN reading AS r ON r.place = f.place
     JOIN own AS i ON i.owner = f.place AND regexp_matches(i.place, '\.select_list\[\d+\]$')
-    JOIN own AS c ON c.owner = f.place AND c.called IN (@counts@) AND starts_with(c.place, i.place)
+    JOIN own AS c ON c.owner = f.place AND c.means = 'count' AND starts_with(c.place, i.place)
 ), misused AS MATERIALIZED (
     SELECT l.reader, min(l.place) <> max(l.place) AS twice,
         coalesce(bool_or(o.class = '' AND o.kind IN ('JOIN', 'PIVOT') AND starts_with(l.place, o.place || '.') AND (o.kind = 'PIVOT'

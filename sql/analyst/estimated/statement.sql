@@ -40,17 +40,17 @@ concat(CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR regexp_matches(t
  FOR t IN [@statement@]][1]
 
 -- name: made
-FROM query(concat(@cells@, CASE
+-- The text is made in one expression, where tree is _priv_tree.
+FROM query([concat(@cells@, CASE
     WHEN @described@ THEN @no_rows@
     WHEN current_schema() <> @schema@ THEN error(@says.elsewhere@)
     WHEN current_setting('default_collation') <> '' THEN error(@says.collated@)
     WHEN regexp_matches('_priv_text', '(?i)^create\s(?:[a-z]+\s+)*?(?:view|macro|function)\s') THEN error(@says.stored@)
     WHEN regexp_matches('_priv_text', '(?i)^summarize\s') THEN error(@says.rows@)
-    WHEN contains('_priv_kind', 'e') THEN concat(' AND ', replace(@judge@, '_judged_tree', concat('SELECT json_serialize_sql(statement)',
-        ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')))
-    WHEN json_extract_string('_priv_tree', '$.error') <> 'false' THEN error(CASE WHEN regexp_matches('_priv_text', '(?i)pivot')
+    WHEN contains('_priv_kind', 'e') THEN ''
+    WHEN json_extract_string(tree, '$.error') <> 'false' THEN error(CASE WHEN regexp_matches('_priv_text', '(?i)pivot')
         THEN @says.pivoted@ ELSE @says.unread@ END)
-    WHEN NOT list_contains([lower(x) FOR x IN json_extract_string('_priv_tree', '$..table_name')], @release@) THEN error(@says.unseen@)
+    WHEN NOT list_contains([lower(x) FOR x IN json_extract_string(tree, '$..table_name')], @release@) THEN error(@says.unseen@)
     WHEN @joined@ THEN error(@says.twice@)
     WHEN @pivoted@ THEN error(@says.pivoted@)
     ELSE CASE list_max([CASE WHEN coalesce(json_extract_string(c, '$.schema'), '') <> '' THEN 0
@@ -59,64 +59,67 @@ FROM query(concat(@cells@, CASE
             WHEN json_array_length(c, '$.order_bys.orders') > 0 THEN 4 ELSE 0 END FOR c IN @calls@])
         WHEN 1 THEN error(@says.over@) WHEN 2 THEN error(@says.filter@) WHEN 3 THEN error(@says.distinct@)
         WHEN 4 THEN error(@says.ordered@)
-        ELSE concat(@known@, CASE WHEN @plain@ THEN '' ELSE concat(' AND ', replace(@judge@, '_judged_tree',
-            concat('SELECT ''', replace('_priv_tree', '''', ''''''), ''''))) END) END
-    END))
+        ELSE concat(@known@) END
+    END, CASE WHEN @described@ OR NOT contains('_priv_kind', 'e') AND @plain@ THEN '' ELSE concat(' AND ', replace(@judge@, '_judged_tree',
+        CASE WHEN contains('_priv_kind', 'e') THEN concat('SELECT json_serialize_sql(statement)',
+            ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')
+        ELSE concat('SELECT ''', replace(tree, '''', ''''''), '''') END)) END)
+ FOR tree IN ['_priv_tree']][1])
 
 -- name: described
 contains('_priv_kind', 'd')
 
 -- name: calls
-[n FOR n IN json_extract('_priv_tree', '$.**') IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]
+[n FOR n IN json_extract(tree, '$.**') IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]
 
 -- name: totalled
 -- Whether a window sums what a query below has: DuckDB finds its own aggregate then.
 lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
 AND len(json_extract(c, ['$.children', '$.arguments'])) > 0 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(c, '$..function_name')[2:]], [@counts@])
-AND len([n FOR n IN json_extract('_priv_tree', '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+AND len([n FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
     AND json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
     AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"')]) = 0
 
 -- name: joined
 -- Whether a SELECT reads the view twice, or queries that hand its rows on.
-contains('_priv_tree', '"type":"JOIN"') AND list_max([len([b FOR b IN json_extract(n, '$.from_table.**')
+contains(tree, '"type":"JOIN"') AND list_max([len([b FOR b IN json_extract(n, '$.from_table.**')
         IF json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
     - coalesce(list_sum([len([b FOR b IN json_extract(s, '$.**') IF json_extract_string(b, '$.type') = 'BASE_TABLE'
             AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
         FOR s IN json_extract(n, '$.from_table.**') IF json_extract_string(s, '$.type') = 'SELECT_NODE'
             AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR')]), 0)
-    FOR n IN json_extract('_priv_tree', '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE']) > 1
+    FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE']) > 1
 
 -- name: handed
 -- The view, and what WITH calls queries that hand its rows on.
-list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN json_extract('_priv_tree', '$..cte_map.map[*]')
+list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN json_extract(tree, '$..cte_map.map[*]')
     IF contains(lower(json_extract_string(s, '$.value')), concat('"table_name":"', @release@, '"'))
         AND list_has_any(['STAR'], list_concat(json_extract_string(s, '$.value.query_node.select_list[*].type'),
             json_extract_string(s, '$.value.query.node.select_list[*].type')))])
 
 -- name: pivoted
 -- Whether an aggregate of the schema pivots.
-len([p FOR p IN json_extract('_priv_tree', '$.**') IF json_extract_string(p, '$.type') = 'PIVOT'
+len([p FOR p IN json_extract(tree, '$.**') IF json_extract_string(p, '$.type') = 'PIVOT'
     AND list_has_any([lower(x) FOR x IN json_extract_string(p, '$.aggregates[*].function_name')], [@counts@])
     AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '']) > 0
 
 -- name: plain
 -- Whether the statement is one SELECT of the view alone that counts, and has nothing that judge would have to look at.
-len(@calls@) > 0 AND (NOT contains('_priv_kind', 's') OR list_contains(json_extract_string('_priv_tree', '$..function_name'), 'count_star'))
-AND lower(json_extract_string('_priv_tree', '$.statements[0].node.from_table.table_name')) = @release@
-AND len(list_filter(json_extract_string('_priv_tree', '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
-AND NOT list_has_any([lower(x) FOR x IN json_extract_string('_priv_tree', '$..function_name')], [@others@, @random@])
-AND len([x FOR x IN list_concat(json_extract_string('_priv_tree', '$..schema'), json_extract_string('_priv_tree', '$..sample')) IF x <> '']) = 0
-AND NOT regexp_matches('_priv_tree', '(?i)"current_(?:role|user)"|"class":"WINDOW"')
-AND NOT contains(lower('_priv_tree'), concat('"column_names":["', lower(coalesce(
-    nullif(json_extract_string('_priv_tree', '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
+len(@calls@) > 0 AND (NOT contains('_priv_kind', 's') OR list_contains(json_extract_string(tree, '$..function_name'), 'count_star'))
+AND lower(json_extract_string(tree, '$.statements[0].node.from_table.table_name')) = @release@
+AND len(list_filter(json_extract_string(tree, '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
+AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@others@, @random@])
+AND len([x FOR x IN list_concat(json_extract_string(tree, '$..schema'), json_extract_string(tree, '$..sample')) IF x <> '']) = 0
+AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"|"class":"WINDOW"')
+AND NOT contains(lower(tree), concat('"column_names":["', lower(coalesce(
+    nullif(json_extract_string(tree, '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
 
 -- name: compared
 -- The texts and numbers that the statement compares with the attribute @name@.
 list_aggregate([concat('''', replace(x, '''', ''''''), '''') FOR x IN
     [coalesce(json_extract_string(x, '$.literal.text'), json_extract_string(x, '$.value.value')) FOR x IN
         flatten([list_concat([json_extract(n, '$.left'), json_extract(n, '$.right')], json_extract(n, '$.children[*]'),
-            json_extract(n, '$.arguments[*].expression')) FOR n IN json_extract('_priv_tree', '$.**')
+            json_extract(n, '$.arguments[*].expression')) FOR n IN json_extract(tree, '$.**')
             IF regexp_matches(json_extract_string(n, '$.type'), '^COMPARE_(?:NOT_?)?(?:EQUAL|IN|DISTINCT_FROM)$')
             AND list_contains([lower(x) FOR x IN json_extract_string(n, ['$.left.column_names[#-1]', '$.right.column_names[#-1]',
                 '$.children[0].column_names[#-1]', '$.arguments[0].expression.column_names[#-1]'])], @name@)])
