@@ -106,7 +106,7 @@ def two_groups(made: Made, *, shares: bool = False) -> Answer:
 def total(form: str, of: Lookup) -> str:
     """Write the interval of the sum of an amount."""
     sets = Sets(form, of)
-    amounts = Part(Coefficient((), (AMOUNT,)).times(sets.every), "_values", "_amount")
+    amounts = Part(Coefficient((), (AMOUNT,)).times(sets.every), "_values", AMOUNT)
     known = sets.total(amounts.rows.times(amounts.rows))
     return sets.written(_finite(known, interval(sets.functional(amounts))))
 
@@ -115,8 +115,8 @@ def mean(form: str, of: Lookup) -> str:
     """Write the interval of the mean of an amount: the minimum plus the mean of the excess above it."""
     sets = Sets(form, of)
     count = Part(Coefficient(("_amount IS NOT NULL",)).times(sets.every), "_values")
-    amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", "_amount")
-    least, most = (sets.take(f"{bound}(_amount)::DOUBLE") for bound in ("min", "max"))
+    amounts = Part(count.rows.times(Coefficient((), (AMOUNT,))), "_values", AMOUNT)
+    least, most = (sets.take(f"{bound}({AMOUNT})") for bound in ("min", "max"))
     covariance = sets.covariance(amounts, count)
     given = struct(
         amounts=sets.sums(amounts),
@@ -131,7 +131,7 @@ def mean(form: str, of: Lookup) -> str:
     return sets.written(_finite(known, mean_of(sets.form).over(Chain(given), "q")))
 
 
-AMOUNT = "_amount::DOUBLE"
+AMOUNT = "TRY_CAST(_amount AS DOUBLE)"
 Answer = Callable[[str, Lookup], str]
 """Writes the expression of a function for attributes of one form."""
 Made = Callable[..., Chain]

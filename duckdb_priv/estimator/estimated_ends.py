@@ -25,6 +25,7 @@ from duckdb_priv.estimator.set_formulas import (
 )
 from duckdb_priv.estimator.set_laws import SetLaws
 from duckdb_priv.estimator.written import Written
+from duckdb_priv.sqltext.numbers import as_number
 from duckdb_priv.sqltext.templates import fill, sections
 
 LEAST = "'-inf'::DOUBLE"
@@ -40,6 +41,7 @@ def formulas(counted: WeightedTable) -> dict[str, str]:
     return found | {
         "row_type": names.ROW_TYPE,
         "unweighed": counted.message("unweighed"),
+        "as_number": as_number("x", counted.message("numbers")),
         "z": Z,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from duckdb_priv.sqltext.moments import MOMENTS
+from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS
 
 SCHEMA = "estimated"
 WEIGHT, ROW = '"current_role"', '"current_user"'
@@ -68,6 +69,7 @@ MESSAGES = {
     " quantile_cont(x, 0.5) or quantile_disc(x, 0.5)",
     "distinct": "an estimate takes no DISTINCT: every value is shown somewhere; GROUP BY it, and look at which counts"
     " are clearly above zero",
+    "numbers": f"{KNOWN_OF_NUMBERS}; for another table, say system.main.avg(x)",
     "between": "a quantile between two values is known of numbers alone; write quantile_disc(x, 0.5)",
     "whose": "count_stderr(), count_low() and count_high() belong to count(*); write count_if_low(x), sum_low(x),"
     " avg_low(x) and so on for another aggregate",

@@ -41,6 +41,7 @@ from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import concatenated
+from duckdb_priv.sqltext.numbers import NO_NUMBERS
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, fill, read, template
 
@@ -226,6 +227,7 @@ RIGHT = {
     "right_interval": "mistake_of_interval",
     "right_set": "mistaken_set",
     "right_sets": "mistaken_sets",
+    "right_amount": "mistaken_amount",
 }
 """The placeholder of each check of a call, with the placeholder of its message, which is NULL for a correct call."""
 
@@ -368,6 +370,14 @@ def _messages(lookup: Lookup) -> dict[str, str]:
         "mistaken_set": _mistaken_sets(lookup, here, confidence, listed("_values")),
         "mistaken_sets": _mistaken_sets(
             lookup, here, confidence, listed("_values"), listed("_other_values")
+        ),
+        "mistaken_amount": mistake(
+            (
+                f"regexp_matches(any_value(typeof(_amount)), '{NO_NUMBERS}') IS NOT TRUE",
+                literal(
+                    "the fourth argument must be a number\nHint: epoch(x) makes one of a date or a time, in seconds"
+                ),
+            )
         ),
         "mistake_row": mistake(
             *known,

@@ -10,11 +10,12 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum
-from duckdb_priv.ordinary.cells import Cells
+from duckdb_priv.ordinary.cells import OF_NUMBERS, Cells
 from duckdb_priv.ordinary.frame import Measure, PlainColumn, filtered
 from duckdb_priv.ordinary.grouping import bare
 from duckdb_priv.ordinary.names import column, fresh, named, nodes, text
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind
+from duckdb_priv.sqltext.numbers import as_number
 
 
 @dataclass
@@ -160,7 +161,7 @@ class Above:
             cell=self.cells.sum(public, before),
             public=tuple(public),
             before=tuple(before),
-            factors=tuple(f"CAST({self.cells.written(each)} AS DOUBLE)" for each in factors),
+            factors=tuple(as_number(self.cells.written(each), OF_NUMBERS) for each in factors),
             conditions=tuple(self.cells.written(each) for each in conditions),
             exact=self.exact and public_parts,
             exact_in_sets=self.public and public_parts,

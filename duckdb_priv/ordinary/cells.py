@@ -13,6 +13,8 @@ from sqlglot import exp
 from duckdb_priv.ordinary.names import DUCKDB, LINE, column, fresh, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind, kind
+from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS, as_number
+from duckdb_priv.sqltext.quoting import literal
 
 NO_VALUES = (
     exp.Query,
@@ -25,6 +27,8 @@ NO_VALUES = (
     exp.Star,
 )
 """Nodes of expressions that are not values."""
+OF_NUMBERS = literal(KNOWN_OF_NUMBERS)
+"""The error of sums and means of dates, as a literal."""
 
 
 class Cells:
@@ -100,7 +104,7 @@ class Cells:
         """
         scale = self.scale if count is None else "" if count == "1" else count
         product = " * ".join(
-            [f"CAST({text(each)} AS DOUBLE)" for each in factors] + [scale] * bool(scale)
+            [as_number(text(each), OF_NUMBERS) for each in factors] + [scale] * bool(scale)
         )
         found = f"sum({product})" if product else "count(*)"
         if conditions:

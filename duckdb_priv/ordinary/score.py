@@ -293,7 +293,8 @@ class Score:
 
 
 def _double(value: exp.Expr) -> str:
-    return f"CAST({text(value)} AS DOUBLE)"
+    # Sums of what is no number raise their own error (Cells.sum).
+    return f"TRY_CAST({text(value)} AS DOUBLE)"
 
 
 def _parsed(sql: str) -> exp.Expr:

@@ -10,7 +10,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_mean(
     _release, _column, _values, _amount, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @mean_of_set@ END;
+    CASE WHEN @right_set@ AND @right_amount@ THEN @mean_of_set@ END;
 
 COMMENT ON MACRO priv.reconstructed_mean IS
     'Estimate, stderr, low and high of the mean of a public column over the records that have a value.';

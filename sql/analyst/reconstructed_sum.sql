@@ -9,7 +9,7 @@
 CREATE OR REPLACE MACRO priv.reconstructed_sum(
     _release, _column, _values, _amount, weight := NULL, confidence := 0.95
 ) AS
-    CASE WHEN @right_set@ THEN @sum_of_set@ END;
+    CASE WHEN @right_set@ AND @right_amount@ THEN @sum_of_set@ END;
 
 COMMENT ON MACRO priv.reconstructed_sum IS
     'Estimate, stderr, low and high of the sum of a public column over the records that have a value.';

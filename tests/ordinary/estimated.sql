@@ -124,3 +124,6 @@ SELECT count_if(disease = 'flu'), count_low(), count_high() FROM visits -- count
 SELECT avg(age), count_stderr() FROM visits -- avg_low
 SELECT avg(age) FILTER (WHERE disease = 'flu') FROM visits -- takes no FILTER
 UPDATE memory.main.wards SET rate = (SELECT count(*) FROM visits) -- CREATE TABLE
+SELECT avg(day) FROM visits WHERE disease = 'flu' -- known of numbers alone
+SELECT ward, avg_low(day), sum_high(day) FROM visits WHERE disease = 'flu' GROUP BY ward -- known of numbers alone
+SELECT sum(disease) FROM visits -- known of numbers alone

@@ -87,6 +87,16 @@ def test_parameters_are_held_to_the_domain(release) -> None:
             duckdb_priv.reconstruct(connection, query, parameters=wrong)
 
 
+@pytest.mark.parametrize("intervals", [False, True])
+@pytest.mark.parametrize(
+    "mean", ["avg(day)", "avg(if(disease = 'flu', day, NULL))", "avg(day::TIMESTAMP)"]
+)
+def test_means_of_dates_say_what_to_write(mean, intervals, release) -> None:
+    query = f"SELECT ward, {mean} AS mean FROM visits WHERE disease <> 'none' GROUP BY ward"
+    with pytest.raises(duckdb.InvalidInputException, match=r"write avg\(epoch\(x\)\)"):
+        duckdb_priv.reconstruct(release("two_weights"), query, intervals=intervals).fetchall()
+
+
 def test_every_case_has_its_own_title() -> None:
     text = (Path(__file__).parent / "refusals.sql").read_text("utf-8")
     assert len({title for title, *_ in CASES}) == len(CASES) == text.count("-- title:")

@@ -41,6 +41,16 @@ def reader(prepared, request, tmp_path_factory):
         yield connection
 
 
+@pytest.mark.parametrize("function", ["sum", "mean"])
+@pytest.mark.parametrize(
+    "amount", ["advice", "DATE '2024-01-01' + age::INTEGER", "to_days(age)", "'5'"]
+)
+def test_amounts_that_are_no_numbers_are_refused(reader, function, amount):
+    call = f"priv.reconstructed_{function}('stays.disease', noisy_disease, 'flu', {amount})"
+    with pytest.raises(duckdb.Error, match=r"must be a number\nHint: epoch\(x\)"):
+        reader.execute(f"SELECT {call} FROM stays GROUP BY age").fetchall()
+
+
 @pytest.mark.parametrize(
     ("attribute", "column"),
     [

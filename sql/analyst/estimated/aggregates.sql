@@ -27,11 +27,11 @@ coalesce(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0)
 coalesce(system.main.sum(CASE WHEN x THEN @weight@ END), 0)
 
 -- name: sum
-system.main.sum(x * @weight@)
+system.main.sum(@as_number@ * @weight@)
 
 -- name: avg
 -- NULL where the estimated number of records is not above zero.
-system.main.sum(x * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
+system.main.sum(@as_number@ * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
 
 -- name: product
 system.main.sum(CASE WHEN @known@ THEN @product@ END)
