@@ -26,7 +26,7 @@ from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import fill, template
+from duckdb_priv.sqltext.templates import fill
 
 
 def statements(
@@ -100,8 +100,8 @@ VALUES = {
     "count_star": ("1e0", "true"),
     "count": ("1e0", "x IS NOT NULL"),
     "count_if": ("1e0", "x"),
-    "sum": ("@as_number@", "@as_number@ <> 0"),
-    "avg": ("@as_number@", "x IS NOT NULL"),
+    "sum": ("TRY_CAST(x AS DOUBLE)", "TRY_CAST(x AS DOUBLE) <> 0"),
+    "avg": ("TRY_CAST(x AS DOUBLE)", "x IS NOT NULL"),
 }
 """SQL of the value that a record adds to each aggregate, and of whether it is counted."""
 
@@ -129,8 +129,9 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
             fill(texts[each], texts) for each in (["sum", "count"] if name == "avg" else [name])
         ]
         which = {"sum": "sum", "avg": "mean"}.get(name, "count")
-        value, counts = (fill(template(each), texts) for each in VALUES[name])
-        return f"(_priv_{which}({', '.join(estimates)}, _priv_rows({value}, {counts}))).{end}"
+        return (
+            f"(_priv_{which}({', '.join(estimates)}, _priv_rows({', '.join(VALUES[name])}))).{end}"
+        )
 
     for name, arguments in names.SUMS.items():
         yield _macro(name, {arguments: fill(texts[name], texts)})

@@ -115,12 +115,14 @@ class Ends:
         kind = "" if self._form.weighed else "once"
         known = self._by_form("s", kind)
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_count')} END"
-        return str(interval(self._opened().then(("m", self._sums("e.d")), ("s", tested))))
+        found = interval(self._opened().then(("m", self._sums("e.d")), ("s", tested)))
+        return _unless_none(str(found), "0e0")
 
     def _sum(self) -> str:
         known = self._by_form("s", "amount")
         tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_sum')} END"
-        return str(interval(self._opened().then(("m", self._sums("e.c")), ("s", tested))))
+        found = interval(self._opened().then(("m", self._sums("e.c")), ("s", tested)))
+        return _unless_none(str(found), "_estimate * 0")
 
     def _mean(self) -> str:
         amounts, count = (
@@ -144,7 +146,8 @@ class Ends:
             most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
         )
         parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other.given} END"
-        return str(self._opened("_count").then(("m", given), ("q", parts), *quotient_steps()))
+        found = self._opened("_count").then(("m", given), ("q", parts), *quotient_steps())
+        return _unless_none(str(found), "NULL::DOUBLE")
 
     def _opened(self, count: str = "0e0") -> Chain:
         """Write the struct m: the facts about the rows, and the estimates."""
@@ -248,3 +251,9 @@ class Ends:
             plain_squares=self._summed(f"{self._plain} * {c} ** 2"),
             largest=f"coalesce(list_max([{largest} FOR e IN (m).cells]), {'1e0' if counts else '0e0'})",
         )
+
+
+def _unless_none(interval: str, known: str) -> str:
+    """Write an interval over _rows; if none of them is counted, its ends and its standard error are known."""
+    none = struct(estimate="_estimate", stderr=known, low=known, high=known)
+    return f"CASE WHEN list_bool_or([e.d FOR e IN _rows]) THEN {interval} ELSE {none} END"

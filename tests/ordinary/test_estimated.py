@@ -142,6 +142,18 @@ def test_quantiles_are_those_of_ordinary_sql(form: str, condition, release, esti
             assert one == near, (row, expected)
 
 
+@pytest.mark.parametrize("form", SUMMED)
+@pytest.mark.parametrize("where", ["disease = 'flu' AND disease = 'cancer'", "disease = NULL"])
+def test_what_nobody_can_be_is_known(form: str, where: str, release, estimated) -> None:
+    for call, name in (("count(*)", "count"), ("sum(age)", "sum"), ("avg(age)", "avg")):
+        query = f"SELECT {call} AS n FROM visits WHERE {where}"
+        expected = reconstruct(release(form), query, intervals=True).fetchall()
+        age = call.removeprefix(name).replace("*", "")
+        ends = ", ".join(f"{name}_{end}{age}" for end in ("stderr", "low", "high"))
+        asked = f"SELECT {call}, {ends} FROM visits WHERE {where}"
+        assert estimated(form).execute(asked).fetchall() == expected, name
+
+
 def test_quantiles_of_other_tables_are_those_of_duckdb(estimated) -> None:
     """Also where a column has the name of a part of the macro."""
     connection = estimated("two_weights")
