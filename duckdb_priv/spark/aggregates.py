@@ -34,25 +34,25 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.spark.assigning import SparkAssigned
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.frame import SparkFrame, column
-from duckdb_priv.spark.tasks import Ask, Perturb, in_spark_types, in_tasks
+from duckdb_priv.spark.frame import HASH, SparkFrame, column, hash_of, read_columns, refuse_changed
+from duckdb_priv.spark.tasks import (
+    ENCLOSED,
+    Ask,
+    Enclose,
+    Perturb,
+    disclosed,
+    in_spark_types,
+    in_tasks,
+)
 from duckdb_priv.spark.types import has_floats
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
 from duckdb_priv.sqltext.reading import count_of
-from duckdb_priv.sqltext.signed import signed, unsigned
+from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import place
 
 T = TypeVar("T")
 
 ROWS, ORDER = "_priv_rows", "_priv_order"
-CARRIED = {
-    "UBIGINT": ("BIGINT", "bigint"),
-    "UINTEGER": ("BIGINT", "bigint"),
-    "VARCHAR": ("VARCHAR", "string"),
-    "VARCHAR[]": ("VARCHAR[]", "array<string>"),
-}
-"""The DuckDB type and the Spark type in which a task returns values of a DuckDB type. UBIGINT is
-``signed``, since Spark makes an object of every decimal of twenty digits."""
 MOST_VALUES = 1_000_000
 """The largest number of values, or combinations of values, that are fetched."""
 SEED = 1
@@ -300,14 +300,10 @@ class SparkAggregates(Aggregates):
     @contextmanager
     def opened(self, kernel: Kernel, types: Mapping[str, str]) -> Iterator[str]:
         """Run a kernel in the tasks, and yield a query of its rows."""
-        cursor, found = self.workspace.cursor, self._run(kernel, types)
-        columns = ", ".join(
-            f"{unsigned(name) if kind == 'UBIGINT' else name}::{kind} AS {name}"
-            for name, kind in types.items()
-        )
-        cursor.register("_priv_marked", found)
+        cursor = self.workspace.cursor
+        cursor.register("_priv_marked", self._run(kernel, types))
         try:
-            yield f"SELECT {columns} FROM _priv_marked"
+            yield "FROM _priv_marked"
         finally:
             cursor.unregister("_priv_marked")
 
@@ -317,19 +313,20 @@ class SparkAggregates(Aggregates):
         return [tuple(row[name] for name in names) for row in found.to_pylist()]
 
     def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
-        """Run a kernel without random bits in the tasks. Its columns have the types in CARRIED."""
-        columns = ", ".join(
-            f"{signed(name) if kind == 'UBIGINT' else name}::{CARRIED[kind][0]} AS {name}"
-            for name, kind in types.items()
-        )
-        work = Ask(
-            replace(kernel, select=f"SELECT {columns} FROM ({kernel.select})"), self.frame.setting
-        )
-        schema = ", ".join(f"{name} {CARRIED[kind][1]}" for name, kind in types.items())
-        return self.frame.ask(
-            ("kernel", kernel.select, kernel.drawing and kernel.drawing.records, *kernel.reads),
-            lambda: in_tasks(self._records.select(*map(column, kernel.reads)), work, schema),
-        )
+        """Run a kernel in the tasks. Raise PublicationFailed if the records have changed since their first reading."""
+        select = f"SELECT {in_types(types)} FROM ({kernel.select})"
+        work = Enclose(Ask(replace(kernel, select=select), self.frame.setting))
+        read = tuple(read_columns(self.source))
+
+        def enclosed() -> DataFrame:
+            columns = [*map(column, kernel.reads), hash_of(read).alias(HASH)]
+            return in_tasks(self._records.select(*columns), work, ENCLOSED)
+
+        key = ("kernel", select, kernel.drawing and kernel.drawing.records, *kernel.reads)
+        rows, digest = disclosed(self.frame.ask(key, enclosed))
+        self.frame.read_again = read in self.frame.contents
+        refuse_changed(self.frame.contents.setdefault(read, digest), digest)
+        return rows
 
     def sample(self, columns: Sequence[str], share: float) -> str:
         """Fetch a sample of about ``share`` of the records; return its temporary table."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +21,37 @@ from duckdb_priv.engine.source import (
     columns_of_roles,
 )
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, UnknownName
+from duckdb_priv.errors import InvalidParameter, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.plans import source_version
-from duckdb_priv.spark.tasks import Perturb, Setting, in_spark_types, in_tasks
+from duckdb_priv.spark.tasks import SUMMED, Digest, Perturb, Setting, in_spark_types, in_tasks
 from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.types import carried_type, duckdb_type, given_type, has_floats
 from duckdb_priv.sqltext.quoting import literal
 
 READ = ("DataFrame", "SparkSession")
 """The classes of sources: a frame, or a session whose catalog has the table."""
-SUMMED = 28
-"""Bits of a hash that are added up: few enough that the sum of a table does not overflow."""
+HASH = "_priv_hash"
+"""The column of the hashes of whole records."""
 
 
 def column(name: str) -> Column:
     """Return a column by its name, which may contain any characters."""
     return f.col("`" + name.replace("`", "``") + "`")
+
+
+@dataclass(frozen=True)
+class FirstReading:
+    """What the first reading of the records counts."""
+
+    rows: int
+    with_id: int
+    longest: int
+    """The most bytes of a record's texts."""
+    nans: Mapping[str, int]
+    """The records that are nan, by sensitive column of floating-point numbers."""
+    ends: tuple[int | None, ...]
+    """The lowest and the highest id, if an id is a single whole number."""
 
 
 @dataclass
@@ -53,6 +69,14 @@ class SparkFrame:
     """A folder for files that Spark and DuckDB exchange, since their size grows with the records."""
     answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
     """The results of Spark jobs by key."""
+    first: dict[tuple[str, ...], FirstReading] = field(default_factory=dict)
+    """The counts of the first reading, by the columns that are read."""
+    distinct: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """The number of distinct ids, by the columns of the id."""
+    contents: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """The digest of the rows from their first reading, by the columns that are read."""
+    read_again: bool = False
+    """Whether all rows were read again and were the same."""
     written: dict[tuple[object, ...], Path] = field(default_factory=dict)
     """The folders of results that Spark wrote to files, by key."""
     drawn: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -132,15 +156,15 @@ class SparkFrame:
             )
         return folder, str(found)
 
-    def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[int, ...]]:
-        """Return a digest of the rows that does not depend on their order, the number of rows, and ``counts``."""
-        held = f.xxhash64(*map(column, columns))
+    def digest(self, columns: Sequence[str], *counts: Column) -> tuple[str, tuple[Any, ...]]:
+        """Return a digest of the rows that does not depend on their order, and ``counts``, which are aggregates."""
+        held = hash_of(columns)
         # A sum of whole hashes needs decimals, which take twice as long.
         ends = held.bitwiseAND((1 << SUMMED) - 1), f.shiftrightunsigned(held, 64 - SUMMED)
         (row,) = self.rows_of.agg(
             f.count(f.lit(1)), f.bit_xor(held), *map(f.sum, ends), *counts
         ).collect()
-        return "/".join(map(str, row[:4])), (row[0], *row[4:])
+        return str(Digest(*row[:4])), tuple(row[4:])
 
     def digests(self, source: Source) -> tuple[str, str]:
         """Return the digest of the rows from their first reading, and from reading them again."""
@@ -149,11 +173,37 @@ class SparkFrame:
 
     def content(self, source: Source) -> str:
         """Return the digest of the rows from their first reading."""
-        read = read_columns(source)
-        key = ("digest", *read)
-        if key not in self.answers:
-            self.answers[key] = pa.table({"digest": [self.digest(read)[0]]})
-        return str(self.answers[key]["digest"][0])
+        read = tuple(read_columns(source))
+        if read not in self.contents:
+            self.contents[read], _ = self.digest(read)
+        return self.contents[read]
+
+
+def hash_of(columns: Sequence[str]) -> Column:
+    """Return the 64-bit hash of the values in these columns."""
+    return f.xxhash64(*map(column, columns))
+
+
+def refuse_changed(before: object, after: object) -> None:
+    """Raise PublicationFailed if two digests of a frame's rows differ."""
+    if before != after:
+        raise PublicationFailed(
+            "the rows of the frame differ between two readings",
+            hint="nothing was recorded; write the frame to a table, and publish the table",
+        )
+
+
+LONG = (spark.StringType, spark.BinaryType)
+
+
+def longest(records: DataFrame) -> Column:
+    """Return the aggregate of the most bytes of a record's texts."""
+    texts = [each.name for each in records.schema.fields if isinstance(each.dataType, LONG)]
+    return f.max(reduce(add, map(_bytes, texts))) if texts else f.max(f.lit(0))
+
+
+def _bytes(name: str) -> Column:
+    return f.coalesce(f.octet_length(column(name)).cast("bigint"), f.lit(0))
 
 
 def read_columns(roles: Roles | Source) -> list[str]:

@@ -55,11 +55,11 @@ from duckdb_priv.publisher.versions import succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
 from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_foreign
+from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_changed, refuse_foreign
 from duckdb_priv.spark.places import Here, Place, place_of
 from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import by_records, configured
-from duckdb_priv.spark.source import frame_of, open_source, open_table, refuse_changed
+from duckdb_priv.spark.source import frame_of, open_source, open_table, read_first
 from duckdb_priv.spark.tasks import Setting
 from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.writing import FILES, write_rows
@@ -184,7 +184,7 @@ def _published(
             )
             transfer.make()
             staging.make()
-            with configured(session, by_records(opened.rows_of)):
+            with configured(session, by_records(opened.rows_of, read_first(opened, request))):
                 receipt = publication.run(transfer, place)
         finally:
             place.give_up(transfer)
@@ -250,6 +250,8 @@ class SparkPublication:
         if self.stated is not None and (row := self._unchanged(self.stated)):
             return {**self._exported(row), "path": None}
         decided, described = self._decide()
+        if not self.frame.read_again:
+            refuse_changed(*self.frame.digests(decided.whole))
         types = described[-1]
         if not place.one_file:
             refuse_for_parquet(decided.release, types)

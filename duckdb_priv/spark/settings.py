@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
-from operator import add
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
-
-from duckdb_priv.spark.frame import column
 
 RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -21,7 +16,6 @@ BATCH = 2**26
 """The largest size of a batch in bytes: Spark's default."""
 NUMBER = 16
 """The most bytes of a field in a record, without the bytes of its text."""
-LONG = (spark.StringType, spark.BinaryType)
 NESTED = (spark.ArrayType, spark.StructType, spark.MapType)
 
 
@@ -41,8 +35,10 @@ def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[N
                 session.conf.set(name, earlier)
 
 
-def by_records(records: DataFrame) -> dict[str, str]:
+def by_records(records: DataFrame, longest: int) -> dict[str, str]:
     """Return settings that limit batches by their number of records instead of their bytes.
+
+    ``longest`` is the most bytes of a record's texts.
 
     Spark's own limit sums the bytes of all columns again for every record. That is the slowest part of passing records
     to the tasks. The number of records is chosen such that no batch exceeds BATCH bytes. For lists and structs, Spark's
@@ -51,17 +47,9 @@ def by_records(records: DataFrame) -> dict[str, str]:
     fields = records.schema.fields
     if any(isinstance(each.dataType, NESTED) for each in fields):
         return {}
-    longest = 0
-    if texts := [each.name for each in fields if isinstance(each.dataType, LONG)]:
-        ((found,),) = records.agg(f.max(reduce(add, map(_bytes, texts)))).collect()
-        longest = found or 0
     most = BATCH // (longest + NUMBER * len(fields))
     allowed = int(records.sparkSession.conf.get(RECORDS) or 0)
     return {
         RECORDS: str(max(1, min(most, allowed) if allowed > 0 else most)),
         BYTES: str(UNCOUNTED),
     }
-
-
-def _bytes(name: str) -> Column:
-    return f.coalesce(f.octet_length(column(name)).cast("bigint"), f.lit(0))

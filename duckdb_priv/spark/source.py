@@ -26,10 +26,10 @@ from duckdb_priv.engine.source import (
     refuse_ids,
 )
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidSource, PublicationFailed, UnknownName, echoed
+from duckdb_priv.errors import InvalidSource, UnknownName, echoed
 from duckdb_priv.release.request import Request, Roles
 from duckdb_priv.spark.aggregates import AnswersOf
-from duckdb_priv.spark.frame import SparkFrame, column, read_columns
+from duckdb_priv.spark.frame import FirstReading, SparkFrame, column, longest, read_columns
 from duckdb_priv.spark.tasks import in_tasks
 from duckdb_priv.spark.types import has_floats
 
@@ -69,14 +69,10 @@ def frame_of(source: Source) -> SparkFrame:
 def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
     """Assign roles to the columns of a frame, and count its rows and ids.
 
-    Raises InvalidSource for ids that are missing or not unique, and PublicationFailed for rows that change.
+    Raises InvalidSource for ids that are missing or not unique.
     """
-    columns = columns_of_roles(
-        request.source, list(frame.types), dict(frame.types), _roles_of_frame(request, frame)
-    )
-    rows, with_id, distinct = _counted(
-        frame, columns.record_id, columns.sensitive, read_columns(columns)
-    )
+    columns = _columns(frame, request)
+    rows, with_id, distinct = _counted(frame, columns)
     refuse_empty(request.source, rows)
     if with_id < rows:
         raise InvalidSource(
@@ -109,36 +105,50 @@ def _roles_of_frame(request: Request, frame: SparkFrame) -> Roles:
     return replace(roles, exclude=kept)
 
 
-def _counted(
-    frame: SparkFrame, record_id: Sequence[str], sensitive: Sequence[str], read: Sequence[str]
-) -> tuple[int, int, int]:
-    """Count the rows, the rows with an id and the distinct ids; raise PublicationFailed if the rows change."""
-    key = ("digest", *read)
-    if key not in frame.answers:
-        ids = list(map(column, record_id))
-        numbers = [each for each in sensitive if frame.types[each] in ("FLOAT", "DOUBLE")]
-        nans = [f.count_if(f.isnan(column(each))) for each in numbers]
-        digest, (rows, with_id, *found) = frame.digest(read, f.count_if(present(ids)), *nans)
-        for name, number in zip(numbers, found, strict=True):
-            if number:
-                raise InvalidSource(
-                    f"sensitive column {name!r} is nan in {number} of {rows} rows, and nan cannot be published",
-                    hint="replace nan by NULL: f.when(~f.isnan(column), column)",
-                )
-        refuse_changed(digest, frame.digest(read)[0])
-        counts = [rows, with_id, count_distinct(frame.rows_of, ids, with_id)]
-        frame.answers[key] = pa.table({"count": counts, "digest": [digest] * 3})
-    rows, with_id, distinct = frame.answers[key]["count"].to_pylist()
-    return rows, with_id, distinct
+def read_first(frame: SparkFrame, request: Request) -> int:
+    """Read the records for the first time, and return the most bytes of a record's texts."""
+    return _first_reading(frame, _columns(frame, request)).longest
 
 
-def refuse_changed(before: object, after: object) -> None:
-    """Raise PublicationFailed if two digests of a frame's rows differ."""
-    if before != after:
-        raise PublicationFailed(
-            "the rows of the frame differ between two readings",
-            hint="nothing was recorded; write the frame to a table, and publish the table",
+def _columns(frame: SparkFrame, request: Request) -> Roles:
+    """Return the roles of the frame's columns."""
+    types, roles = dict(frame.types), _roles_of_frame(request, frame)
+    return columns_of_roles(request.source, list(types), types, roles)
+
+
+def _first_reading(frame: SparkFrame, columns: Roles) -> FirstReading:
+    """Return what the first reading of the records counts."""
+    read = tuple(read_columns(columns))
+    if read not in frame.first:
+        ids = list(map(column, columns.record_id))
+        numbers = [name for name in columns.sensitive if frame.types[name] in ("FLOAT", "DOUBLE")]
+        nans = [f.count_if(f.isnan(column(name))) for name in numbers]
+        ends = [f.min(ids[0]), f.max(ids[0])] if _is_whole(frame.rows_of, ids) else []
+        counts = f.count(f.lit(1)), f.count_if(present(ids)), longest(frame.rows_of)
+        frame.contents[read], found = frame.digest(read, *counts, *nans, *ends)
+        rows, with_id, length, *more = found
+        of_nans, of_ends = more[: len(nans)], more[len(nans) :]
+        frame.first[read] = FirstReading(
+            rows, with_id, length or 0, dict(zip(numbers, of_nans, strict=True)), tuple(of_ends)
         )
+    return frame.first[read]
+
+
+def _counted(frame: SparkFrame, columns: Roles) -> tuple[int, int, int]:
+    """Count the rows, the rows with an id and the distinct ids."""
+    first = _first_reading(frame, columns)
+    for name, number in first.nans.items():
+        if number:
+            raise InvalidSource(
+                f"sensitive column {name!r} is nan in {number} of {first.rows} rows, and nan cannot be published",
+                hint="replace nan by NULL: f.when(~f.isnan(column), column)",
+            )
+    if columns.record_id not in frame.distinct:
+        ids = list(map(column, columns.record_id))
+        frame.distinct[columns.record_id] = count_distinct(
+            frame.rows_of, ids, first.with_id, first.ends
+        )
+    return first.rows, first.with_id, frame.distinct[columns.record_id]
 
 
 BITS_PER_ID = 8
@@ -154,8 +164,18 @@ def present(ids: Sequence[Column]) -> Column:
     return reduce(and_, (each.isNotNull() for each in ids))
 
 
-def count_distinct(frame: DataFrame, ids: Sequence[Column], with_id: int) -> int:
+def _is_whole(frame: DataFrame, ids: Sequence[Column]) -> bool:
+    """Return whether the id is a single whole number."""
+    (first, *more) = frame.select(*ids).schema.fields
+    return not more and isinstance(first.dataType, spark.IntegralType)
+
+
+def count_distinct(
+    frame: DataFrame, ids: Sequence[Column], with_id: int, ends: Sequence[int | None]
+) -> int:
     """Count the distinct ids of the ``with_id`` records that have an id, exactly, without shuffling them as rows.
+
+    ``ends`` are the lowest and the highest id, if an id is a single whole number.
 
     Whole numbers of a dense range are counted as bits of bitmaps. Other ids are hashed to 64 bits. Each task sorts its
     hashes and splits them by their first bits into blocks, so that equal hashes are in blocks of the same bucket. If no
@@ -163,13 +183,11 @@ def count_distinct(frame: DataFrame, ids: Sequence[Column], with_id: int) -> int
     occur by chance in 3 of 100 tables; the hashes of single whole numbers never collide.
     """
     identified = frame.where(present(ids)).select(*ids)
-    (first, *more) = identified.schema.fields
-    if not more and isinstance(first.dataType, spark.IntegralType):
-        ((low, high),) = identified.agg(f.min(ids[0]), f.max(ids[0])).collect()
-        if low is not None and high - low < BITS_PER_ID * with_id:
-            return _count_bits(identified, ids[0].cast("bigint") - f.lit(low).cast("bigint"))
+    low, high = ends or (None, None)
+    if low is not None and high is not None and high - low < BITS_PER_ID * with_id:
+        return _count_bits(identified, ids[0].cast("bigint") - f.lit(low).cast("bigint"))
     # Equal floating-point numbers inside lists may have different hashes.
-    by_hash = not any(has_floats(each.dataType) for each in (first, *more))
+    by_hash = not any(has_floats(each.dataType) for each in identified.schema.fields)
     if by_hash and _count_hashes(identified, ids, with_id) == with_id:
         return with_id
     ((distinct,),) = identified.agg(f.count_distinct(*ids)).collect()

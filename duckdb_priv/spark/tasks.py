@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from duckdb_priv.engine.kernel import STREAM, Kernel, merged
 from duckdb_priv.engine.udfs import register
@@ -104,6 +106,11 @@ class Ask:
 
     def __call__(self, batches: Batches) -> Batches:
         """Run the query on each piece."""
+        for table in self.tables(batches):
+            yield from table.to_batches()
+
+    def tables(self, batches: Batches) -> Iterator[pa.Table]:
+        """Yield the result for each piece."""
         if (reader := _reader(batches)) is None:
             return
         with opened(self.setting) as connection:
@@ -111,7 +118,84 @@ class Ask:
             with self.kernel.opened(connection, read_sql(self.kernel.reads)) as query:
                 for piece in merged(reader):
                     connection.register(STREAM, piece)
-                    yield from connection.sql(query).to_arrow_table().to_batches()
+                    yield connection.sql(query).to_arrow_table()
+
+
+SUMMED = 28
+"""Bits of a hash that are added up: few enough that the sum of a table does not overflow."""
+
+
+@dataclass
+class Digest:
+    """The digest of rows by their 64-bit hashes, which does not depend on the order of the rows.
+
+    >>> digest = Digest()
+    >>> digest.add(np.array([5, -1]))
+    >>> str(digest)
+    '2/-6/268435460/268435455'
+    """
+
+    rows: int = 0
+    parity: int = 0
+    """The XOR of the hashes."""
+    low: int = 0
+    """The sum of their last SUMMED bits."""
+    high: int = 0
+    """The sum of their first SUMMED bits."""
+
+    def add(self, hashes: NDArray[np.int64]) -> None:
+        """Add rows."""
+        self.rows += len(hashes)
+        self.parity ^= int(np.bitwise_xor.reduce(hashes, initial=0))
+        self.low += int((hashes & ((1 << SUMMED) - 1)).sum())
+        self.high += int((hashes.view(np.uint64) >> np.uint64(64 - SUMMED)).sum())
+
+    def __str__(self) -> str:
+        return f"{self.rows}/{self.parity}/{self.low}/{self.high}"
+
+
+ENCLOSED = "answer binary, rows bigint, parity bigint, low bigint, high bigint"
+"""The columns of enclosed results."""
+
+
+@dataclass(frozen=True)
+class Enclose:
+    """Returns the result of a query for each piece as one value, so that Spark converts no rows of the result.
+
+    The last column of the records is the hash of the whole record. The digest of a partition is in the last row.
+    """
+
+    ask: Ask
+
+    def __call__(self, batches: Batches) -> Batches:
+        """Run the query on each piece."""
+        digest = Digest()
+
+        def counted() -> Batches:
+            for batch in batches:
+                digest.add(batch.column(batch.num_columns - 1).to_numpy())
+                yield batch.select(range(batch.num_columns - 1))
+
+        for table in self.ask.tables(counted()):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+            yield _enclosed(sink.getvalue().to_pybytes(), Digest())
+        yield _enclosed(None, digest)
+
+
+def _enclosed(answer: bytes | None, digest: Digest) -> pa.RecordBatch:
+    numbers = {name: [number] for name, number in vars(digest).items()}
+    return pa.record_batch({"answer": pa.array([answer], pa.binary()), **numbers})
+
+
+def disclosed(found: pa.Table) -> tuple[pa.Table, str]:
+    """Return the rows of enclosed results, and the digest of the records."""
+    answers = found["answer"].drop_null()
+    tables = [pa.ipc.open_stream(answer.as_buffer()).read_all() for answer in answers]
+    parity = int(np.bitwise_xor.reduce(found["parity"].to_numpy(), initial=0))
+    rows, low, high = (sum(found[name].to_pylist()) for name in ("rows", "low", "high"))
+    return pa.concat_tables(tables), str(Digest(rows, parity, low, high))
 
 
 def in_tasks(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,25 @@ def test_no_row_is_lost_without_a_word(
         published(publisher, persons, tmp_path / "r", public=["age", "gender"])
     assert list(tmp_path.iterdir()) == []
     assert publisher.sql("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("more", [{}, {"person": "age", "max_rows": 70}], ids=["all", "some"])
+def test_rows_that_change_are_refused_before_any_is_published(
+    publisher: Connection, persons: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    more: dict[str, Any],
+) -> None:  # fmt: skip
+    """Also if some of them are left out, so that the marks are not those of all rows."""
+
+    def never(*_: Any) -> None:
+        raise AssertionError("rows were published")
+
+    monkeypatch.setattr(publication, "write_rows", never)
+    drawn = f.udf(lambda: int.from_bytes(os.urandom(2)), "int")()
+    with pytest.raises(PublicationFailed, match="differ between two readings"):
+        published(
+            publisher, persons.withColumn("score", drawn), tmp_path / "r", public=["score"], **more
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_work_of_others_on_a_path_stays(

@@ -10,8 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from duckdb_priv.spark import settings
-from duckdb_priv.spark.settings import BATCH, BYTES, RECORDS, UNCOUNTED, by_records, configured
+from duckdb_priv.spark.frame import longest
+from duckdb_priv.spark.settings import BATCH, BYTES, RECORDS, UNCOUNTED, configured
 from duckdb_priv.spark.tasks import in_tasks
+
+
+def by_records(records: DataFrame) -> dict[str, str]:
+    ((length,),) = records.agg(longest(records)).collect()
+    return settings.by_records(records, length)
 
 
 def sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
