@@ -15,9 +15,9 @@ from duckdb_priv.estimator.blocks import PLACES, block_places
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.estimator.lookup import Lookup, Shape, merged
 from duckdb_priv.estimator.release_facts import release_fields
-from duckdb_priv.release.model import NUMBERS, SensitiveAttribute
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.literals import SEPARATORS, doubles, is_among, position, texts
+from duckdb_priv.sqltext.literals import doubles, is_among, position, texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import body, compact, computed, fill, read
 
@@ -87,8 +87,8 @@ def shapes_of(attributes: Iterable[SensitiveAttribute]) -> dict[str, Shape]:
             form_of(each).name,
             is_enumerated(each),
             each.has_missing,
-            not any(SEPARATORS[0] in value for value in each.values if value is not None),
-            frozenset(name for name in NUMBERS if len(set(each.numbers.get(name, ()))) <= 1),
+            each.is_plain,
+            each.equal,
             bool(each.twins),
         )
         found = merged(found, {shape.form: shape})

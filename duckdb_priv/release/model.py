@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.sqltext.literals import EXACT, ROUNDED, encoded, enum
+from duckdb_priv.sqltext.literals import EXACT, ROUNDED, SEPARATORS, encoded, enum
 
 NUMBERS = (
     "own",
@@ -106,7 +106,7 @@ class SensitiveAttribute:
         """The possible entries of its column: the values, or the block numbers."""
         return [*map(str, range(self.blocks.count))] if self.blocks else self.values
 
-    @property
+    @cached_property
     def column_type(self) -> str:
         """The type of its published column."""
         if self.type == "ENUM" and not self.blocks:
@@ -129,10 +129,20 @@ class SensitiveAttribute:
         rows = {**self.lists, "chances": zip(*self.lists["operator"], strict=True)}
         return {name: encoded(rows[name], length) for name, length in MATRICES.items()}
 
-    @property
+    @cached_property
     def has_missing(self) -> bool:
         """Whether the missing value is in the domain."""
         return None in self.values
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether no value contains the first separator of texts."""
+        return not any(SEPARATORS[0] in value for value in self.values if value is not None)
+
+    @cached_property
+    def equal(self) -> frozenset[str]:
+        """Names of numbers that are equal for all values."""
+        return frozenset(name for name in NUMBERS if len(set(self.numbers.get(name, ()))) <= 1)
 
 
 def shown_type(values: Sequence[str | None]) -> str | None:
