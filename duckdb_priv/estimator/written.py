@@ -164,7 +164,7 @@ class Written(Lookup):
 
         def write(of: SensitiveAttribute) -> str:
             numbers = of.every_number[name]
-            if len(set(numbers)) == 1:
+            if name in of.equal or len(set(numbers)) == 1:
                 return literal(float(numbers[0]))
             return f"list_extract({doubles(numbers)}, {position})"
 

@@ -137,7 +137,7 @@ class SensitiveAttribute:
     @cached_property
     def is_plain(self) -> bool:
         """Whether no value contains the first separator of texts."""
-        return not any(SEPARATORS[0] in value for value in self.values if value is not None)
+        return SEPARATORS[0] not in "".join(value for value in self.values if value is not None)
 
     @cached_property
     def equal(self) -> frozenset[str]:
