@@ -12,7 +12,6 @@ from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum
 from duckdb_priv.ordinary.cells import OF_NUMBERS, Cells
 from duckdb_priv.ordinary.frame import Measure, PlainColumn, filtered
-from duckdb_priv.ordinary.grouping import bare
 from duckdb_priv.ordinary.names import column, fresh, named, nodes, text
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind
 from duckdb_priv.sqltext.numbers import as_number
@@ -59,7 +58,7 @@ class Above:
         """Rewrite an expression of the SELECT list, and keep its name."""
         if isinstance(item, exp.Func) and text(item) == name:
             name = name.lower()
-        value = bare(self.rewritten(item.unalias()))
+        value = self.rewritten(item.unalias()).unnest()
         if isinstance(value, exp.Column) and value.name == name:
             return value
         if text(value) == name.upper():
@@ -69,8 +68,8 @@ class Above:
 
     def rewritten(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
         """Rewrite an expression over the estimates; ``within`` a subquery, only its group keys."""
-        if not isinstance(node, exp.Query) and bare(node) in self.keys:
-            return column(self.keys[bare(node)], self.table if within else None)
+        if not isinstance(node, exp.Query) and node.unnest() in self.keys:
+            return column(self.keys[node.unnest()], self.table if within else None)
         if isinstance(node, exp.Column):
             if node.meta.get(MARK) in self.numbers:
                 raise QueryRefused(
@@ -79,7 +78,7 @@ class Above:
             return node
         if not within:
             if isinstance(node, exp.Grouping | exp.GroupingId):
-                keys = ", ".join(text(self.keys[bare(each)]) for each in node.expressions)
+                keys = ", ".join(text(self.keys[each.unnest()]) for each in node.expressions)
                 of_all = str(2 ** len(node.expressions) - 1)
                 return self._column(("grouping", keys, of_all, False), "grouping")
             if isinstance(node, exp.Window):

@@ -176,14 +176,10 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     quantile = _quantile(node)
     if quantile is not None:
         return quantile
-    conditions: tuple[exp.Expr, ...] = ()
-    for wrapper in wrappers(node):
-        if isinstance(wrapper, exp.Filter):
-            conditions = tuple(conjuncts(wrapper.expression.this))
-        elif isinstance(wrapper, exp.WithinGroup):
-            raise refusal(name_of(wrapper.this))
-    function = unwrapped(node)
-    name, argument = name_of(function), _argument(function)
+    function, (_, given) = unwrapped(node), without_filter(node)
+    name, argument, conditions = name_of(function), _argument(function), tuple(given)
+    if any(isinstance(each, exp.WithinGroup) for each in wrappers(node)):
+        raise refusal(name)
     if isinstance(argument, exp.Order):
         argument = argument.this
     if isinstance(argument, exp.Distinct):
@@ -248,16 +244,11 @@ def _quantile(node: exp.Expr) -> Quantile | None:
     >>> found.value.sql(), found.share.sql(), found.continuous
     ('a', '(1 - (0.9))', False)
     """
-    conditions: tuple[exp.Expr, ...] = ()
-    ordered: exp.Expr | None = None
-    for wrapper in wrappers(node):
-        if isinstance(wrapper, exp.Filter):
-            conditions = tuple(conjuncts(wrapper.expression.this))
-        elif isinstance(wrapper, exp.WithinGroup):
-            ordered = wrapper.expression.expressions[0]
     function = unwrapped(node)
     if not isinstance(function, QUANTILES):
         return None
+    groups = [each for each in wrappers(node) if isinstance(each, exp.WithinGroup)]
+    ordered = groups[0].expression.expressions[0] if groups else None
     value, share = function.this, function.args.get("quantile") or function.args.get("expression")
     if isinstance(function, exp.Median):
         share = exp.Literal.number("0.5")
@@ -275,7 +266,9 @@ def _quantile(node: exp.Expr) -> Quantile | None:
         descending, share = not descending, share.this
     if descending:
         share = exp.paren(exp.Sub(this=exp.Literal.number(1), expression=exp.paren(share)))
-    return Quantile(value, share, isinstance(function, CONTINUOUS), descending, conditions)
+    return Quantile(
+        value, share, isinstance(function, CONTINUOUS), descending, tuple(without_filter(node)[1])
+    )
 
 
 def refusal(name: str) -> QueryRefused:
@@ -300,8 +293,7 @@ def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     >>> [each.sql() for each in conjuncts(sqlglot.condition("a AND (b AND c OR d)"))]
     ['a', 'b AND c OR d']
     """
-    while isinstance(condition, exp.Paren):
-        condition = condition.this
+    condition = condition.unnest()
     if isinstance(condition, exp.And):
         return [*conjuncts(condition.this), *conjuncts(condition.expression)]
     return [condition]
@@ -311,6 +303,28 @@ def conditions_of(select: exp.Expr) -> list[exp.Expr]:
     """Return the conditions in WHERE, which all have to hold."""
     where = select.args.get("where")
     return conjuncts(where.this) if where is not None else []
+
+
+def without_filter(node: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
+    """Return an aggregate without its FILTER, and the conditions in it."""
+    if not isinstance(node, exp.Filter):
+        return node, []
+    return node.this, conjuncts(node.expression.this)
+
+
+def restricted(node: exp.Expr, conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """Return a copy of an aggregate, restricted to records that also meet the conditions."""
+    if not conditions:
+        return node.copy()
+    call, within = without_filter(node.copy())
+    where = exp.Where(this=exp.and_(*within, *(each.copy() for each in conditions)))
+    return exp.Filter(this=call, expression=where)
+
+
+def is_count_or_sum(node: exp.Expr) -> bool:
+    """Whether an aggregate, which may have a FILTER, counts or sums records."""
+    call = unwrapped(node)
+    return isinstance(call, exp.Count | exp.CountIf | exp.Sum) and not first(call, exp.Distinct)
 
 
 def _argument(function: exp.Expr) -> exp.Expr | None:
@@ -333,8 +347,7 @@ def _is_every_row(argument: exp.Expr | None) -> bool:
 
 def _summed(of: Sum, value: exp.Expr) -> Sum:
     """Multiply a sum by a value. CASE WHEN … THEN x ELSE 0 becomes a condition and the factor x."""
-    while isinstance(value, exp.Paren):
-        value = value.this
+    value = value.unnest()
     if isinstance(value, exp.Mul):
         return _summed(_summed(of, value.this), value.expression)
     if isinstance(value, exp.Neg):
@@ -366,8 +379,7 @@ def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Ex
 
 def _not_null(value: exp.Expr) -> list[exp.Expr]:
     """Return the conditions that a value is not NULL."""
-    while isinstance(value, exp.Paren):
-        value = value.this
+    value = value.unnest()
     if isinstance(value, exp.Literal | exp.Boolean):
         return []
     if isinstance(value, exp.Mul | exp.Add | exp.Sub):

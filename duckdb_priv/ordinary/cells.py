@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import DUCKDB, LINE, column, fresh, text
+from duckdb_priv.ordinary.names import DUCKDB, LINE, Names, column, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind, kind
 from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS, as_number
@@ -53,9 +53,8 @@ class Cells:
         """The column with the strength of perturbation, if an attribute needs it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
         self._sums: dict[str, str] = {}
-        self._taken = {name.lower() for name in (*taken, *around)}
-        self._taken.update(self.release.columns)
-        self.weight, self.shown = self._fresh("weight"), self._fresh("shown")
+        self._names = Names({name.lower() for name in (*taken, *around, *self.release.columns)})
+        self.weight, self.shown = self._names.fresh("weight"), self._names.fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the reported one."""
 
     def kind(self, expression: exp.Expr) -> Kind:
@@ -125,11 +124,6 @@ class Cells:
         """The columns of a cell, except the reported values."""
         return [*(name for name, _ in self._keys.values()), *self._sums.values()]
 
-    @property
-    def keys(self) -> list[str]:
-        """The columns with the public values of a cell."""
-        return [name for name, _ in self._keys.values()]
-
     def sql(self) -> str:
         """Write the query of the cells."""
         named = [
@@ -164,11 +158,11 @@ class Cells:
         return f"{text(self.source.alias)}.{text(name)}"
 
     def _key(self, expression: exp.Expr) -> exp.Expr:
-        while isinstance(expression, exp.Paren):
-            expression = expression.this
+        expression = expression.unnest()
         written = text(expression)
         if written not in self._keys:
-            name = expression.name if isinstance(expression, exp.Column) else self._fresh("part")
+            own = isinstance(expression, exp.Column)
+            name = expression.name if own else self._names.fresh("part")
             self._keys[written] = (name, expression.copy())
         found = column(self._keys[written][0], self.source.alias)
         found.meta[MARK] = self.source.number
@@ -176,13 +170,8 @@ class Cells:
 
     def _column(self, found: str, stem: str) -> str:
         if found not in self._sums:
-            self._sums[found] = self._fresh(stem)
+            self._sums[found] = self._names.fresh(stem)
         return self._sums[found]
-
-    def _fresh(self, stem: str) -> str:
-        name = fresh(stem, self._taken)
-        self._taken.add(name)
-        return name
 
 
 def _is_value(node: exp.Expr) -> bool:

@@ -18,7 +18,7 @@ from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
 from duckdb_priv.ordinary.names import DUCKDB, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
-from duckdb_priv.ordinary.scope import MARK, FromItem
+from duckdb_priv.ordinary.scope import MARK, FromItem, holder
 from duckdb_priv.sqltext.moments import SQUARED
 
 BY_CHANCE = {*RANDOM, "rand"}
@@ -292,7 +292,9 @@ def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> No
                     f"{name}() would square the noise of the estimates of groups",
                     hint=SQUARES,
                 )
-            if name in EXTREME and not (_picks(aggregate) or _is_compared(select)):
+            # A value that is only compared with others finds a group as ORDER BY and LIMIT do.
+            compared = isinstance(holder(select), exp.Predicate)
+            if name in EXTREME and not (compared or _picks(aggregate)):
                 raise QueryRefused(
                     f"{name}() of the estimates of groups is wrong: the one with the most noise is chosen",
                     hint="show groups with simultaneous intervals: SELECT …, count(*) AS n … ORDER BY n DESC LIMIT 5",
@@ -308,14 +310,6 @@ def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> No
 def _picks(aggregate: exp.Expr) -> bool:
     """Whether max or min only picks the group that meets a condition, as tools do to turn rows into columns."""
     return isinstance(aggregate, exp.Filter) or isinstance(aggregate.this, exp.Case | exp.If)
-
-
-def _is_compared(select: exp.Select) -> bool:
-    """Whether a SELECT is a value that is only compared with others, which finds a group as ORDER BY and LIMIT do."""
-    holder = select.parent
-    while isinstance(holder, exp.Subquery | exp.Paren):
-        holder = holder.parent
-    return isinstance(holder, exp.Predicate)
 
 
 def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:

@@ -29,7 +29,6 @@ from duckdb_priv.ordinary.frame import (
     Frame,
 )
 from duckdb_priv.ordinary.grouping import (
-    bare,
     group_keys,
     grouped_by,
     grouping_sets,
@@ -181,7 +180,7 @@ class Estimation:
 
     def _counted(self, select: exp.Select, quantile: Quantile) -> Counted:
         """Count the records by groups and by the value of a quantile."""
-        value = bare(quantile.value)
+        value = quantile.value.unnest()
         number = len(group_keys(select.copy(), ()))
         for name in ("having", "qualify", "order", "distinct", "windows", "limit", "offset"):
             select.set(name, None)
@@ -225,11 +224,11 @@ class Estimation:
         if self.confidence is not None and any(each in sets[:n] for n, each in enumerate(sets)):
             raise repeated_sets()
         for key in [key for element in elements for key in grouped_by(element)]:
-            key.replace(column(found.keys[bare(key)]))
+            key.replace(column(found.keys[key]))
         return Frame(
             self.connection, self.release, self.source.alias, self.cells, keys, tables, where,
             groups=list(map(text, elements)),
-            subtotals=any(not isinstance(bare(each), exp.Column) for each in elements),
+            subtotals=any(not isinstance(each.unnest(), exp.Column) for each in elements),
             of_all=set() in sets,
             joined=bool(joins),
             sensitive_keys=frozenset(name for name, each in kinds.items() if Kind.SENSITIVE in each),

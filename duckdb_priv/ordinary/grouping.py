@@ -37,7 +37,7 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
         if _is_position(each, group):
             each.replace(items[int(each.name) - 1].unalias().copy())
     for element in group.expressions:
-        for key in map(bare, grouped_by(element)):
+        for key in grouped_by(element):
             if key not in keys:
                 stem = key.name if isinstance(key, exp.Column) else "key"
                 keys[key.copy()] = fresh(stem, {*keys.values(), *taken})
@@ -70,21 +70,15 @@ def keys_to_where(select: exp.Select) -> None:
 def has_sets(select: exp.Expr) -> bool:
     """Whether GROUP BY has ROLLUP, CUBE or GROUPING SETS."""
     group = select.args.get("group")
-    return group is not None and any(isinstance(bare(each), SETS) for each in group.expressions)
-
-
-def bare(node: exp.Expr) -> exp.Expr:
-    """Return an expression without its parentheses."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
+    return group is not None and any(isinstance(each.unnest(), SETS) for each in group.expressions)
 
 
 def grouped_by(element: exp.Expr) -> list[exp.Expr]:
     """Return the keys of an element of GROUP BY, which may be a ROLLUP, a CUBE or a list of sets."""
+    element = element.unnest()
     if isinstance(element, SETS):
         return [key for each in element.expressions for key in grouped_by(each)]
-    return grouped_by(element.this) if isinstance(element, exp.Paren) else [element]
+    return [element]
 
 
 def grouping_sets(group: exp.Expr) -> list[set[str]]:

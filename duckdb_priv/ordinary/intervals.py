@@ -28,7 +28,7 @@ from duckdb_priv.ordinary.arithmetic import (
 )
 from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
 from duckdb_priv.ordinary.laws import TABLE
-from duckdb_priv.ordinary.names import Names, column, fresh, named, nodes, text
+from duckdb_priv.ordinary.names import Names, column, named, nodes, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.score import Score
@@ -75,13 +75,12 @@ class Intervals:
         self._uncertain = {name for name, each in self.measures.items() if not each.exact}
         self.windows = Windows(self._records, self._uncertain, self.chosen)
         self._together = isinstance(self.confidence, Together)
-        self._z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
+        self.z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
         if self._together:
-            self._z = text(fresh("z", self._records.taken))
-            self._records.taken.add(self._z)
+            self.z = text(self.taken.fresh("z"))
 
     @property
-    def taken(self) -> set[str]:
+    def taken(self) -> Names:
         """Names of columns of the steps."""
         return self._records.taken
 
@@ -93,7 +92,6 @@ class Intervals:
             ends = self._ends_of(item.unalias())
             if ends is not None:
                 self.with_ends.append(number)
-            if ends is not None:
                 for end in ENDS:
                     value = exp.Dot(this=column(ends), expression=exp.to_identifier(end))
                     name = named(f"{item.alias_or_name}_{end}").copy()
@@ -114,7 +112,7 @@ class Intervals:
         if self._together:
             inner, estimates = estimates, self.names.fresh("together")
             found.append(
-                (estimates, select_sql(["*", f"{self._quantile()} AS {self._z}"], text(inner)))
+                (estimates, select_sql(["*", f"{self._quantile()} AS {self.z}"], text(inner)))
             )
         tables, of_sets = text(estimates), ""
         if self._score.laws.columns:
@@ -223,7 +221,7 @@ class Intervals:
         """Write the test input of a count or a sum."""
         if name in self.windows.found:
             return self._of_window(name)
-        known = self._score.functional(name, self._z)
+        known = self._score.functional(name, self.z)
         if known is not None:
             return known
         variance = self._records.covariance(name, name)
@@ -232,7 +230,7 @@ class Intervals:
         most = MOST
         if not self.frame.joined:
             cell = self._records.cell(self.measures[name].cell)
-            most = self._records.estimates.take(f"coalesce(sum({cell}), 0)", "rows")
+            most = self._records.summed(cell, "rows")
         slope = self._slope(name)
         step = f"{self.step(name)} / 2"
         return self._nearby(
@@ -266,7 +264,7 @@ class Intervals:
         """Write the test input of a sum of which only the estimate and the variance are known."""
         return struct(
             estimate=estimate, variance=variance, there=variance, rise=rise, fall=fall, above=step,
-            below=step, least=least, most=most, more="0e0", less="0e0", z=self._z,
+            below=step, least=least, most=most, more="0e0", less="0e0", z=self.z,
         )  # fmt: skip
 
     def _ratio(self, of: Ratio) -> str:
@@ -275,7 +273,7 @@ class Intervals:
         plain = of.above.constant == of.below.constant == "0"
         if plain and list(above.values()) == list(below.values()) == ["1"]:
             (total,), (count,) = above, below
-            mean = self._score.mean(total, count, self._z)
+            mean = self._score.mean(total, count, self.z)
             if mean is not None:
                 return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
         together = not self.windows.found.keys().isdisjoint([*above, *below])

@@ -7,7 +7,7 @@ reads the attached databases, the temporary tables and the search path.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -68,12 +68,16 @@ class Kept:
     state: State
     found: dict[Any, Any] = field(default_factory=dict)
 
-    def keep(self, key: Any, value: Any) -> None:
-        """Cache a value if the state allows it."""
+    def once(self, key: Any, find: Callable[[], Any]) -> Any:
+        """Return the cached value of a key, or find it, and cache it if the state allows it."""
+        if key in self.found:
+            return self.found[key]
+        value = find()
         if self.state.lasts:
             if len(self.found) >= MOST:
                 self.found.clear()
             self.found[key] = value
+        return value
 
 
 _KEPT: WeakKeyDictionary[duckdb.DuckDBPyConnection, Kept] = WeakKeyDictionary()

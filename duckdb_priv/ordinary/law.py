@@ -8,7 +8,6 @@ from duckdb_priv.estimator.weights import formulas, numbers_of, weight
 from duckdb_priv.ordinary.names import LINE, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release, unknown_form
 from duckdb_priv.sqltext.literals import exact
-from duckdb_priv.sqltext.quoting import literal
 
 
 def weight_sql(
@@ -33,10 +32,7 @@ def law_sql(
 ) -> str:
     """Write the query of the numbers for an attribute's weights, one row for each value."""
     numbers = "".join(f", {each}" for each in dict.fromkeys([*numbers_of(attribute.form), *more]))
-    return (
-        f"SELECT position, value{numbers}{LINE}FROM {connection.catalog_of(release)}.coefficient"
-        f"{LINE}WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
-    )
+    return f"SELECT position, value{numbers}{LINE}{connection.domain(release, attribute)}"
 
 
 def classes_sql(
@@ -98,8 +94,8 @@ def domains_sql(
 ) -> str:
     """Write the query of all combinations of values in the attributes' domains."""
     domains = (
-        f"(SELECT {true_value(each, 'x')} AS {text(each.name)} FROM {connection.catalog_of(release)}.coefficient AS x"
-        f" WHERE x.release = {literal(release.name)} AND x.attribute = {literal(each.name)}) AS {text(each.name)}"
+        f"(SELECT {true_value(each, 'coefficient')} AS {text(each.name)} {connection.domain(release, each)})"
+        f" AS {text(each.name)}"
         for each in attributes
     )
     return f"SELECT * FROM {', '.join(domains)}"

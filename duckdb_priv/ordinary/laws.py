@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary.frame import filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql
-from duckdb_priv.ordinary.names import LINE, fresh, text
+from duckdb_priv.ordinary.names import LINE, text
 from duckdb_priv.ordinary.noise import TRUTH_IS_RANDOM, formula
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import Records
@@ -52,8 +52,7 @@ class Laws:
     def of(self, name: str) -> str:
         """Return the law of a count."""
         if name not in self.columns:
-            self.columns[name] = fresh("law", self._records.taken)
-            self._records.taken.add(self.columns[name])
+            self.columns[name] = self._records.taken.fresh("law")
         return f"{TABLE}.{text(self.columns[name])}"
 
     @property

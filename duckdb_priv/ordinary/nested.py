@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases
-from duckdb_priv.ordinary.grouping import bare, group_keys, has_sets
+from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import first, has_only, named, nodes
 from duckdb_priv.ordinary.rows import is_star, output_name
 from duckdb_priv.ordinary.scope import FromItem, Scope, from_items
@@ -198,7 +198,7 @@ class _Nest:
             known = self.passed.get(name.lower()) if isinstance(each, exp.Column) else None
             if known is not None:
                 name = output_name(known)
-            items.append(_called(bare(self._put(each.unalias())), name))
+            items.append(_called(self._put(each.unalias()).unnest(), name))
         return items
 
     def _ordered(self, order: exp.Expr) -> exp.Expr:
@@ -254,7 +254,7 @@ class _Nest:
                         return None
                     new = value.copy() if isinstance(value, exp.Column) else exp.paren(value.copy())
                     named = column.parent is outer
-                    column.replace(_called(bare(new), column.name) if named else new)
+                    column.replace(_called(new.unnest(), column.name) if named else new)
         outer.set("from_", inner.args["from_"])
         outer.set("joins", inner.args.get("joins"))
         if inner.args.get("where"):
@@ -276,32 +276,23 @@ class _Nest:
 
     def _sum_of_counts(self, node: exp.Expr) -> exp.Expr | None:
         """Return a sum over groups as a sum over their records."""
-        conditions: list[exp.Expr] = []
-        if isinstance(node, exp.Filter):
-            conditions, node = aggregates.conjuncts(node.expression.this), node.this
+        node, conditions = aggregates.without_filter(node)
         if not isinstance(node, exp.Sum):
             return None
-        value: exp.Expr = bare(node.this)
+        value: exp.Expr = node.this.unnest()
         branch = aggregates.only_branch(value)
         if branch is not None:
-            conditions, value = [*conditions, branch[0]], bare(branch[1])
+            conditions, value = [*conditions, branch[0]], branch[1].unnest()
         known = self._meaning(value) if isinstance(value, exp.Column) else None
         if known is None:
             return None
-        known = bare(known.copy())
-        if isinstance(known, exp.Filter):
-            conditions_within, call = aggregates.conjuncts(known.expression.this), known.this
-        else:
-            conditions_within, call = [], known
-        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or first(call, exp.Distinct):
+        known = known.unnest()
+        if not aggregates.is_count_or_sum(known):
             return None
         conditions = [self._put(each) for each in conditions]
         if any(map(aggregates.has_aggregates, conditions)):
             return None
-        both = [*conditions_within, *conditions]
-        if not both:
-            return call
-        return exp.Filter(this=call, expression=exp.Where(this=exp.and_(*both)))
+        return aggregates.restricted(known, conditions)
 
     def _meaning(self, column: exp.Column) -> exp.Expr | None:
         if column.table.lower() in ("", self.alias.lower()) and not isinstance(

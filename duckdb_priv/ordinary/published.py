@@ -151,21 +151,20 @@ class ConnectedTables:
     @cached_property
     def releases(self) -> Mapping[tuple[str, str], Release]:
         """Every release of every attached database, by database and name in lower case."""
-        found: Mapping[tuple[str, str], Release] | None = self.kept.found.get("releases")
-        if found is not None:
-            return found
+        found: Mapping[tuple[str, str], Release] = self.kept.once("releases", self._all_releases)
+        return found
+
+    def _all_releases(self) -> Mapping[tuple[str, str], Release]:
         catalogs: dict[str, set[str]] = {}
         for database, schema, table, temporary in self._state.tables:
             if schema == "priv" and not temporary:
                 catalogs.setdefault(database, set()).add(table)
-        found = {
+        return {
             (database.lower(), release.name.lower()): release
             for database, tables in catalogs.items()
             if tables.issuperset(CATALOG)
             for release in self._of(database)
         }
-        self.kept.keep("releases", found)
-        return found
 
     @cached_property
     def reported(self) -> frozenset[str]:
@@ -243,8 +242,18 @@ class ConnectedTables:
             else f"{identifier(release.database)}.priv"
         )
 
+    def domain(self, release: Release, attribute: Attribute) -> str:
+        """Write FROM and WHERE for an attribute's values and their numbers."""
+        return (
+            f"FROM {self.catalog_of(release)}.coefficient"
+            f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
+        )
+
     def columns(self, source: exp.Expr) -> list[str]:
-        """Return the columns of an item in FROM, in lower case; an empty list if they are unknown."""
+        """Return the columns of a table, in lower case and by their own names; an empty list if they are unknown."""
+        source = source.copy()
+        source.set("alias", None)
+        source.set("joins", None)
         text = source.sql("duckdb")
         if text not in self._columns:
             try:
@@ -273,8 +282,7 @@ class ConnectedTables:
     def outside(self, release: Release, attribute: Attribute, values: list[exp.Expr]) -> list[str]:
         """Return the literal values that are outside an attribute's domain."""
         domain = (
-            f"SELECT CAST(value AS {attribute.type}) AS value FROM {self.catalog_of(release)}.coefficient"
-            f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
+            f"SELECT CAST(value AS {attribute.type}) AS value {self.domain(release, attribute)}"
         )
         # Values are compared as in the query: DuckDB casts a text to a number if it compares both.
         listed = ", ".join(
@@ -293,32 +301,20 @@ class ConnectedTables:
         )
         if test is None:
             return False
-        (found,) = self._known(
-            f"SELECT coalesce(bool_or({test}), false) FROM {self.catalog_of(release)}.coefficient"
-            f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
-        )
-        return bool(found[0])
+        found = self._known(f"SELECT bool_or({test}) {self.domain(release, attribute)}")
+        return bool(found[0][0])
 
     def values(self, release: Release, attribute: Attribute) -> list[str | None]:
         """Return the domain of an attribute as texts."""
-        return [
-            row[0]
-            for row in self._known(
-                f"SELECT value FROM {self.catalog_of(release)}.coefficient WHERE release = {literal(release.name)}"
-                f" AND attribute = {literal(attribute.name)} ORDER BY position"
-            )
-        ]
+        domain = f"SELECT value {self.domain(release, attribute)} ORDER BY position"
+        return [value for (value,) in self._known(domain)]
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return run(self._connection, query).fetchall()
 
     def _known(self, query: str) -> list[tuple[Any, ...]]:
         """Return the cached result of a query on releases."""
-        if query not in self.kept.found:
-            found = self._rows(query)
-            self.kept.keep(query, found)
-            return found
-        rows: list[tuple[Any, ...]] = self.kept.found[query]
+        rows: list[tuple[Any, ...]] = self.kept.once(query, lambda: self._rows(query))
         return rows
 
     def _of(self, database: str) -> list[Release]:

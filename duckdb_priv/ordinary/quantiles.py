@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist
 
 import sqlglot
 from sqlglot import exp
@@ -18,7 +17,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
 from duckdb_priv.ordinary.frame import Frame, Measure, Steps, select_sql
 from duckdb_priv.ordinary.intervals import Intervals, Together
-from duckdb_priv.ordinary.names import LINE, Names, fresh, text
+from duckdb_priv.ordinary.names import LINE, Names, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -64,7 +63,7 @@ class Quantiled:
             "n": text(measure[0]), "value": text(counted.value), "by": by, "by_all": by.strip(),
             "estimates": text(estimates),
         }  # fmt: skip
-        taken = {*counted.frame.keys, measure[0], *quantiles}
+        taken = Names({*counted.frame.keys, measure[0], *quantiles})
         has_ends = self._confidence is not None and not measure[1].exact
         if has_ends and isinstance(self._confidence, Together):
             raise QueryRefused(
@@ -79,11 +78,9 @@ class Quantiled:
             )
             places |= _moments(intervals, measure[0], places)
             self._steps += intervals.steps()
-            taken |= intervals.taken
+            taken.taken |= intervals.taken.taken
         for each in ("below", "total", "at_most", "following"):
-            name = fresh(each, taken)
-            taken.add(name)
-            places[each] = text(name)
+            places[each] = text(taken.fresh(each))
         selected = list(map(text, counted.keys))
         columns = list(quantiles)
         for name, quantile in quantiles.items():
@@ -124,13 +121,12 @@ def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[st
         windows.replaced(_parsed(f"sum({places['n']}) OVER ({over})")).name
         for over in (f"{places['by']}ORDER BY {places['value']}", places["by_all"])
     )
-    z = NormalDist().inv_cdf((1 + intervals.confidence) / 2)
     return {
         "running_variance": windows.covariance(running, running),
         "covariance": windows.covariance(running, total),
         "total_variance": windows.covariance(total, total),
         "step": intervals.step(n),
-        "z": literal(z),
+        "z": intervals.z,
     }
 
 

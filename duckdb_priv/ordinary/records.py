@@ -24,7 +24,7 @@ from duckdb_priv.ordinary.frame import (
     parenthesized,
     select_sql,
 )
-from duckdb_priv.ordinary.names import LINE, Names, fresh, nodes, text
+from duckdb_priv.ordinary.names import LINE, Names, nodes, text
 from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, Noise
 from duckdb_priv.sqltext.quoting import literal
 
@@ -33,14 +33,13 @@ from duckdb_priv.sqltext.quoting import literal
 class StepColumns:
     """The columns of one step, by their SQL."""
 
-    taken: set[str]
+    taken: Names
     found: dict[str, str] = field(default_factory=dict)
 
     def take(self, sql: str, stem: str) -> str:
         """Return the column of an expression; add it if it does not exist."""
         if sql not in self.found:
-            self.found[sql] = fresh(stem, self.taken)
-            self.taken.add(self.found[sql])
+            self.found[sql] = self.taken.fresh(stem)
         return text(self.found[sql])
 
     def sql(self, name: str) -> str:
@@ -80,14 +79,14 @@ class Records:
                 hint="leave out intervals, or write the condition within the aggregate: count_if(…)",
             )
         self.frame, self.measures, self._plain = frame, measures, plain
-        self.taken = {
+        self.taken = Names({
             *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
             *cells.columns,
-        }  # fmt: skip
+        })  # fmt: skip
         self._outcomes, self._records = StepColumns(self.taken), StepColumns(self.taken)
         self.estimates = StepColumns(self.taken)
-        self._cell_number, self._set = self._fresh("cell"), self._fresh("grouping_set")
-        self._positions = [self._fresh("position") for _ in frame.attribute_names]
+        self._cell_number, self._set = map(self.taken.fresh, ("cell", "grouping_set"))
+        self._positions = [self.taken.fresh("position") for _ in frame.attribute_names]
         self._from_cells: dict[str, None] = {}
         self._kept = ""
         if mixed and frame.keys:
@@ -97,11 +96,6 @@ class Records:
             )
             self._kept = self._records.take(f"bool_or({kept})", "kept")
         self._noise = Noise(cells, self.form, self._records.take, self.cell, frame.joined)
-
-    def _fresh(self, stem: str) -> str:
-        name = fresh(stem, self.taken)
-        self.taken.add(name)
-        return name
 
     def constant(self, name: str) -> str:
         """Write a constant of the release."""
@@ -118,9 +112,12 @@ class Records:
 
     def rows(self, name: str) -> str:
         """Write the number of records that meet a count's public conditions, the maximum of the count."""
-        return (
-            f"coalesce(sum({self.cell(self.frame.cells.sum((), self.measures[name].before))}), 0)"
-        )
+        rows = self.frame.cells.sum((), self.measures[name].before)
+        return f"coalesce(sum({self.cell(rows)}), 0)"
+
+    def summed(self, added: str, stem: str) -> str:
+        """Return the column of ``estimates`` with a sum over the records."""
+        return self.estimates.take(f"coalesce(sum({added}), 0)", stem)
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
         """Return the column of ``estimates`` with the covariance of two sums.

@@ -43,13 +43,11 @@ def blocked_error(why: str, source: FromItem) -> QueryRefused:
     )
 
 
-def block(results: list[FromItem], why: str) -> Rows | None:
-    """Return the rows of a release in the results, marked as not countable by an attribute."""
-    for result in results:
-        if result.rows is not None:
-            rows = result.rows
-            return Rows(rows.select, rows.sources, rows.columns, rows.asks, rows.blocked or why)
-    return None
+def blocked(result: FromItem, why: str) -> FromItem:
+    """Return a result whose rows, if any, cannot be counted by an attribute."""
+    if result.rows is None or result.rows.blocked:
+        return result
+    return replace(result, rows=replace(result.rows, blocked=why))
 
 
 def released(rows: Rows) -> FromItem:
@@ -70,25 +68,16 @@ def aliased(item: exp.Expr) -> list[str]:
     )
 
 
-def columns_of(result: FromItem, item: exp.Expr) -> list[str]:
-    """Return the column names of a result as an item in FROM."""
-    given = aliased(item)
-    return [*given, *result.columns[len(given) :]]
-
-
-def renamed(result: FromItem, alias: exp.TableAlias) -> FromItem:
-    """Return a result with the column names given in WITH."""
-    names = [each.name.lower() for each in alias.columns]
+def renamed(result: FromItem, item: exp.Expr) -> FromItem:
+    """Return a result with the column names that an item in FROM or WITH gives."""
+    names = aliased(item)
     if not names:
         return result
-    columns = [*names, *result.columns[len(names) :]]
-    rows = result.rows
+    columns, rows = [*names, *result.columns[len(names) :]], result.rows
     if rows is not None:
-        renamed = dict(zip(columns, rows.columns.values(), strict=False))
-        rows = Rows(rows.select, rows.sources, renamed, rows.asks, rows.blocked)
-    noisy = frozenset(
-        new for new, old in zip(columns, result.columns, strict=False) if old in result.noisy
-    )
+        rows = replace(rows, columns=dict(zip(columns, rows.columns.values(), strict=False)))
+    pairs = zip(columns, result.columns, strict=False)
+    noisy = frozenset(new for new, old in pairs if old in result.noisy)
     return replace(result, columns=columns, rows=rows, noisy=noisy)
 
 
@@ -101,14 +90,13 @@ def rows_of(select: exp.Select, sources: list[FromItem], *, asks: bool) -> Rows 
     columns: dict[str, exp.Expr] = {}
     for item in select.expressions:
         columns |= passed_on(item, sources)
-    blocked = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
+    why = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
     if any(True for item in select.expressions for _ in own_nodes(item, exp.Window)):
-        blocked = "a window"
+        why = "a window"
     if any(map(unnests, select.expressions)):
-        blocked = UNNEST
-    if any(each.rows is not None and each.rows.blocked for each in sources):
-        blocked = next(each.rows.blocked for each in sources if each.rows and each.rows.blocked)
-    return Rows(select, sources, columns, asks, blocked)
+        why = UNNEST
+    within = [each.rows.blocked for each in sources if each.rows and each.rows.blocked]
+    return Rows(select, sources, columns, asks, within[0] if within else why)
 
 
 def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:

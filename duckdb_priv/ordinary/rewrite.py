@@ -19,7 +19,7 @@ from duckdb_priv.ordinary.kept import run
 from duckdb_priv.ordinary.names import Names, nodes, text
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
-from duckdb_priv.ordinary.scope import subqueries
+from duckdb_priv.ordinary.scope import own_nodes
 from duckdb_priv.ordinary.statement import Statement, UnevenParts
 from duckdb_priv.release.given import (
     check_choice,
@@ -88,7 +88,13 @@ def rewrite_sql(
     before = BEFORE.match(sql)
     start = before.end() if before else 0
     asked = Together(confidence) if simultaneous else confidence if intervals else None
-    return sql[:start] + _rewritten(release, sql[start:], asked, counts == "rounded", parameters)
+    try:
+        found = _rewritten(release, sql[start:], asked, counts == "rounded", parameters)
+    except RecursionError:
+        raise QueryRefused(
+            "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
+        ) from None
+    return sql[:start] + found
 
 
 def _rewritten(
@@ -113,19 +119,17 @@ def _rewritten(
     count_before_pivots(parsed, connection, names)
     statement = Statement(connection, names, by_name(parameters))
     try:
-        for query in list(subqueries(parsed)):
+        for query in list(own_nodes(parsed, exp.Query)):
             # A single value has no place for interval columns, and a PIVOT would group by them.
             alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
             statement.rewrite(query, None if alone else asked)
     except UnevenParts:
         return _rewritten(release, sql, None, rounded, parameters)
-    except RecursionError:
-        raise _too_deep() from None
     found = _written(parsed, names) if statement.changed else sql
     if statement.changed and rounded and isinstance(parsed, exp.Query):
         found = _rounded(found, statement.described())
     if connection.of_releases and not parameters:
-        connection.kept.keep(key, found)
+        connection.kept.once(key, lambda: found)
     return found
 
 
@@ -198,8 +202,6 @@ def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
         statements = [
             each for each in sqlglot.parse(_numbered(sql, tokens), dialect="duckdb") if each
         ]
-    except RecursionError:
-        raise _too_deep() from None
     except SqlglotError as error:
         if not _speaks_of_releases(sql, connection):
             return None
@@ -227,12 +229,6 @@ def _refuse_changes(statement: exp.Expr, connection: ConnectedTables) -> None:
             "rows of a release cannot be changed by what they truly are: nobody knows it",
             hint="count them; or change the source, and publish it again",
         )
-
-
-def _too_deep() -> QueryRefused:
-    return QueryRefused(
-        "this statement is nested too deeply to be read", hint="write it in parts, WITH names"
-    )
 
 
 def _grouped(statement: exp.Expr) -> exp.Expr:

@@ -178,8 +178,9 @@ def own_nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:
             yield each
 
 
-def subqueries(node: exp.Expr) -> Iterator[exp.Query]:
-    """Yield the outermost subqueries of an expression."""
-    for each in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
-        if isinstance(each, exp.Query):
-            yield each
+def holder(query: exp.Query) -> exp.Expr | None:
+    """Return what a query is a part of, outside its parentheses."""
+    found = query.parent
+    while isinstance(found, exp.Subquery | exp.Paren):
+        found = found.parent
+    return found

@@ -113,8 +113,8 @@ class Score:
         both = tuple(dict.fromkeys((*of.before, *other.before)))
 
         def noise(public: tuple[exp.Expr, ...] = (), before: tuple[exp.Expr, ...] = ()) -> str:
-            found = f"{records.cell(cells.sum(public, before))} * {records.noise(one, two)}"
-            return records.estimates.take(f"coalesce(sum({found}), 0)", "noise")
+            cell = records.cell(cells.sum(public, before))
+            return records.summed(f"{cell} * {records.noise(one, two)}", "noise")
 
         return let(
             "b",
@@ -190,12 +190,12 @@ class Score:
 
     def _summed(self, cell: str, stem: str) -> str:
         """Return the column with the sum of a cells' column."""
-        return self._records.estimates.take(f"coalesce(sum({self._records.cell(cell)}), 0)", stem)
+        return self._records.summed(self._records.cell(cell), stem)
 
     def _weighed(self, name: str, column: str) -> str:
         """Return the column with the sum of a cells' column times the weighted contribution of their records."""
-        found = f"{self._records.cell(column)} * {self._records.weighed(name)}"
-        return self._records.estimates.take(f"coalesce(sum({found}), 0)", "doubled")
+        records = self._records
+        return records.summed(f"{records.cell(column)} * {records.weighed(name)}", "doubled")
 
     def _squares(
         self,

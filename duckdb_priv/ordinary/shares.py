@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aliases import expand_aliases
-from duckdb_priv.ordinary.grouping import bare, group_keys, has_sets
+from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import first, has_only, named, nodes, text
 from duckdb_priv.ordinary.nested import (
     UNDERSTOOD,
@@ -62,7 +62,7 @@ def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: Colu
         return
     places = [each for part in changed.expressions for each in nodes(part, exp.Subquery)]
     for each in counts:
-        each.replace(_chosen(each, left))
+        each.replace(aggregates.restricted(each, left))
     shared = set(map(_plain, common))
     for place, conditions in zip(places, wheres, strict=True):
         own = [each for each in conditions or () if _plain(each) not in shared]
@@ -87,7 +87,7 @@ def _beside(
     """Return the value of a subquery over the outer SELECT, which may have groups."""
     holder = exp.Paren(this=_unqualified(query.this.expressions[0].unalias(), table))
     for each in list(aggregates.aggregates_in(holder)):
-        found = _chosen(each, conditions)
+        found = aggregates.restricted(each, conditions)
         each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
     return holder
 
@@ -115,13 +115,9 @@ def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr
         return None
     value = select.expressions[0].unalias()
     calls = list(aggregates.aggregates_in(value))
-    for each in calls:
-        call = aggregates.unwrapped(each)
-        if not isinstance(call, exp.Count | exp.CountIf | exp.Sum) or first(call, exp.Distinct):
-            return None
-    if not calls or first(select, exp.Window):
+    if not calls or not all(map(aggregates.is_count_or_sum, calls)):
         return None
-    if any(first(each, exp.Query) for each in parts_of(select)):
+    if first(select, exp.Window) or any(first(each, exp.Query) for each in parts_of(select)):
         return None
     return aggregates.conditions_of(select)
 
@@ -152,15 +148,4 @@ def _plain(node: exp.Expr) -> str:
         for part in ("table", "db", "catalog"):
             column.set(part, None)
         column.set("this", exp.to_identifier(column.name.lower()))
-    return text(bare(node))
-
-
-def _chosen(call: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
-    """Return an aggregate restricted to records that also meet the conditions."""
-    if not conditions:
-        return call.copy()
-    call, within = call.copy(), []
-    if isinstance(call, exp.Filter):
-        call, within = call.this, aggregates.conjuncts(call.expression.this)
-    condition = exp.and_(*within, *(each.copy() for each in conditions))
-    return exp.Filter(this=call, expression=exp.Where(this=condition))
+    return text(node.unnest())

@@ -30,9 +30,8 @@ from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.results import (
     aliased,
-    block,
+    blocked,
     blocked_error,
-    columns_of,
     has_attribute,
     released,
     renamed,
@@ -48,7 +47,6 @@ from duckdb_priv.ordinary.scope import (
     Scope,
     from_items,
     own_nodes,
-    subqueries,
 )
 from duckdb_priv.ordinary.shares import beside_counts
 from duckdb_priv.ordinary.values import asks_for_values, list_values
@@ -122,7 +120,7 @@ class Statement:
         if not isinstance(item, exp.Table):
             return []
         release = self.connection.release(item)
-        return release.columns if release is not None else self.connection.columns(_bare(item))
+        return release.columns if release is not None else self.connection.columns(item)
 
     def _attributes_of(self, item: exp.Expr) -> list[str]:
         """Return the attributes of a table, in lower case."""
@@ -134,7 +132,7 @@ class Statement:
         if isinstance(query, exp.Subquery):
             inner = self.query(query.this, self._with(query, ctes, outer), outer)
             if any(query.args.get(name) for name in ("limit", "offset")):
-                return self._blocked(inner, "LIMIT")
+                return blocked(inner, "LIMIT")
             return inner
         if isinstance(query, exp.SetOperation):
             return self._set_operation(query, self._with(query, ctes, outer), outer)
@@ -155,7 +153,7 @@ class Statement:
             if clause.args.get("recursive"):
                 known[name] = FromItem([])
             result = self.query(cte.this, known, outer)
-            known[name] = renamed(result, cte.args["alias"])
+            known[name] = renamed(result, cte)
             if result.rows is not None and result.rows.asks:
                 # A query that counts these rows inlines them.
                 cte.pop()
@@ -173,17 +171,13 @@ class Statement:
                     f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
                     hint="count in each part, and combine the counts",
                 )
-        estimated = any(result.estimated for result in results)
-        reported = any(result.reported for result in results)
-        return replace(
+        together = replace(
             results[0],
-            rows=block(results, query.key.upper()),
-            estimated=estimated,
-            reported=reported,
+            rows=results[0].rows or results[1].rows,
+            estimated=any(result.estimated for result in results),
+            reported=any(result.reported for result in results),
         )
-
-    def _blocked(self, result: FromItem, why: str) -> FromItem:
-        return replace(result, rows=block([result], why))
+        return blocked(together, query.key.upper())
 
     def _select(
         self, select: exp.Select, ctes: Mapping[str, FromItem], outer: Scope | None
@@ -201,6 +195,7 @@ class Statement:
             for item in select.expressions
             for name in (passed_on(item, sources) if is_star(item) else [output_name(item)])
         ]
+        columns = [name.lower() for name in names]
         around = frozenset(
             each.number for level in (outer.outwards() if outer else ()) for each in level.sources
         )
@@ -215,15 +210,9 @@ class Statement:
             refuse_selected_noise(select, sources)
             noisy = noisy_columns(select, names, sources)
             chosen = any(each.chosen for each in sources)
-            columns = [name.lower() for name in names]
             return FromItem(
-                columns,
-                rows=rows,
-                estimated=estimated,
-                reported=reported,
-                noisy=noisy,
-                chosen=chosen,
-            )
+                columns, rows=rows, estimated=estimated, reported=reported, noisy=noisy, chosen=chosen
+            )  # fmt: skip
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -235,7 +224,7 @@ class Statement:
             assert rows is not None
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
-            return FromItem([name.lower() for name in names], rows=rows, reported=reported)
+            return FromItem(columns, rows=rows, reported=reported)
         self.changed = True
         check(select, asked[0], self.connection, self.parameters)
         outputs = self._outputs(select, names)
@@ -246,7 +235,6 @@ class Statement:
             select, asked[0], sources, around, self.connection, self.names, outputs, confidence
         ).rewrite()
         select.meta[ESTIMATED] = True
-        columns = [name.lower() for name in names]
         return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
 
     def _values(
@@ -325,23 +313,21 @@ class Statement:
             before.resolve([item])
             result = ctes.get(item.name.lower()) if not item.db else None
             if result is not None:
-                return replace(result, columns=columns_of(result, item), alias=alias, node=item)
+                return replace(renamed(result, item), alias=alias, node=item)
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
                 return FromItem(release.columns, alias, item, release)
-            return FromItem(aliased(item) or self.connection.columns(_bare(item)), alias, item)
+            return FromItem(aliased(item) or self.connection.columns(item), alias, item)
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
             inner = item.this
             result = self.query(inner, ctes, before)
             if isinstance(item, exp.Subquery):
                 if any(item.args.get(name) for name in ("limit", "offset", "sample")):
-                    result = self._blocked(result, "LIMIT")
+                    result = blocked(result, "LIMIT")
                 if item.args.get("pivots"):
-                    result = self._blocked(result, "PIVOT")
-            if aliased(item):
-                result = renamed(result, item.args["alias"])
-            return replace(result, columns=columns_of(result, item), alias=alias, node=item)
+                    result = blocked(result, "PIVOT")
+            return replace(renamed(result, item), alias=alias, node=item)
         for table in nodes(item, exp.Table):
             if self.connection.release(table) is not None:
                 if first(item, exp.Pivot):
@@ -385,7 +371,7 @@ class Statement:
                 self._subqueries(join.args["on"], seen, ctes)
 
     def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
-        for query in list(subqueries(node)):
+        for query in list(own_nodes(node, exp.Query)):
             result = self.query(query, ctes, scope)
             if result.estimated:
                 query.meta[ESTIMATED] = True
@@ -484,11 +470,3 @@ def _passes_release_on(rows: Rows | None) -> bool:
     return rows is not None and any(
         each.release is not None or _passes_release_on(each.rows) for each in rows.sources
     )
-
-
-def _bare(table: exp.Table) -> exp.Table:
-    """Return a table without its alias, to look up its columns."""
-    copy = table.copy()
-    copy.set("alias", None)
-    copy.set("joins", None)
-    return copy

@@ -13,7 +13,7 @@ from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.law import domains_sql
 from duckdb_priv.ordinary.names import named, nodes
 from duckdb_priv.ordinary.published import ConnectedTables
-from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, kind, own_nodes
+from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, holder, kind, own_nodes
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
 """Clauses that need records and not only values."""
@@ -28,7 +28,8 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
     keys = [each.unalias() for each in select.expressions]
     order = select.args.get("order")
     ordered = [each.this for each in order.expressions] if order else []
-    if _asks_whether(select) or any(map(_counts, (*keys, *ordered))):
+    # EXISTS needs to know only whether there is a row.
+    if isinstance(holder(select), exp.Exists) or any(map(_counts, (*keys, *ordered))):
         return False
     keys += group_keys(select.copy(), ()) if group else []
 
@@ -43,14 +44,6 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
         and kinds(conditions_of(select)) <= {*PURE}
         and not any(map(_counts, keys))
     )
-
-
-def _asks_whether(select: exp.Select) -> bool:
-    """Whether the SELECT is used only for whether it returns a row."""
-    holder = select.parent
-    while isinstance(holder, exp.Subquery | exp.Paren):
-        holder = holder.parent
-    return isinstance(holder, exp.Exists)
 
 
 def _counts(node: exp.Expr) -> bool:
