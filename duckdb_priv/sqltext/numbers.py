@@ -15,7 +15,7 @@ def as_number(value: str, message: str) -> str:
     list, because DuckDB takes error() for a side effect.
 
     >>> import duckdb
-    >>> duckdb.sql("SELECT " + as_number("7", "'write epoch(x)'")).fetchall()
+    >>> duckdb.connect().execute("SELECT " + as_number("7", "'write epoch(x)'")).fetchall()
     [(7.0,)]
     """
     return (

@@ -185,12 +185,15 @@ def test_estimates_are_counts_over_beta_with_their_interval(released):
 
 
 def test_the_interval_reaches_as_far_as_what_may_be_hidden(con):
-    """Classes of 55 records, 20 of which must be sampled at a rate of .3: most are missing, but for 1e-9."""
+    """Of 20 classes of 143 records and 40 of 28 or 29, 20 must be sampled at a rate of .3: small classes are missing.
+
+    The estimates add up to 2,857 on average, with a standard deviation of 82: 3,400 is 6.6 of them.
+    """
     publish(con, k="20", beta="0.3", epsilon="2")
     found = con.execute(
         "SELECT value, estimate, low, high FROM priv.reconstructed_distribution('public.town', weight := 'scale')"
     ).fetchall()
-    assert sum(estimate for _, estimate, *_ in found) < 3000
+    assert sum(estimate for _, estimate, *_ in found) < 3400
     for _, estimate, low, high in found:
         assert 0 <= low <= estimate <= 1000 <= high
     statement, value = con.execute(
