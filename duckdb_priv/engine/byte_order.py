@@ -16,8 +16,9 @@ import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 from duckdb_priv.sqltext.reading import make_table, select
+from duckdb_priv.sqltext.templates import fill, sections
 
 EXACT = re.compile(
     r"^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(.*\)|DATE|TIME(_NS)?|TIME(STAMP)? WITH TIME ZONE"
@@ -26,6 +27,9 @@ EXACT = re.compile(
 )
 """Types whose values are equal only if their bytes are."""
 FLOATS = re.compile(r"\b(FLOAT|DOUBLE)\b")
+SQL = sections("publisher/fragments", "sorted_rows")
+COPIES_AT_ONCE = 1024
+"""The most copies of a row in one list; DuckDB holds the lists of 2,048 rows in memory."""
 COLLATED = re.compile(r"\bc(\d+) VARCHAR COLLATE ")
 
 
@@ -93,6 +97,29 @@ def _one_zero(value: str, kind: str, depth: int) -> str:
         for name, of in read.children
     )
     return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
+
+
+def sorted_rows(rows: str, types: Mapping[str, str], *, repeated: bool = False) -> str:
+    """Return the query of the same rows in ``total_order``.
+
+    Counting equal rows takes half the time of sorting all rows if they are ``repeated`` several times, and twice the
+    time if few are.
+
+    >>> rows = "SELECT unnest(['flu', 'cold', 'flu']) AS disease"
+    >>> with duckdb.connect() as connection:
+    ...     for repeated in (False, True):
+    ...         connection.execute(sorted_rows(rows, {"disease": "VARCHAR"}, repeated=repeated)).fetchall()
+    [('cold',), ('flu',), ('flu',)]
+    [('cold',), ('flu',), ('flu',)]
+    """
+    exact = all(len(byte_keys(name, kind)) == 1 for name, kind in types.items())
+    fillings = {
+        "rows": rows,
+        "order": total_order(types),
+        "columns": identifiers(types),
+        "at_once": str(COPIES_AT_ONCE),
+    }
+    return fill(SQL["counted" if repeated and exact else "sorted"], fillings)
 
 
 def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:

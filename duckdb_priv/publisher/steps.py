@@ -7,12 +7,13 @@ ledger is charged. One transaction contains everything: the table, its catalog r
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from duckdb_priv.engine.byte_order import total_order
+from duckdb_priv.engine.byte_order import sorted_rows
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
@@ -34,6 +35,8 @@ from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.reading import count_of, types_of
 
+REPEATED = 4
+"""Rows are counted and not sorted if each of them occurs this often."""
 ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
 PublishingStep = Callable[[Publication], None]
@@ -156,9 +159,8 @@ def write_rows(p: Publication) -> None:
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
         types = types_of(p.workspace.cursor, f"({select})")
-        p.workspace.cursor.execute(
-            f"CREATE TABLE {p.rows} AS FROM ({select}) ORDER BY {total_order(types)}"
-        )
+        in_order = sorted_rows(select, types, repeated=_rows_repeat(p))
+        p.workspace.cursor.execute(f"CREATE TABLE {p.rows} AS {in_order}")
     public = (name for name, role in p.plan.columns.items() if role == "public")
     p.types = _narrow(p.workspace, p.rows, types, public)
 
@@ -279,6 +281,17 @@ def drop(workspace: Workspace, release: str) -> None:
         table = f"{identifier(workspace.database)}.{comments.SCHEMA}.{identifier(release)}"
         workspace.cursor.execute(f"DROP {kind} {table}")
     catalog.forget(workspace.cursor, release)
+
+
+def _rows_repeat(p: Publication) -> bool:
+    """Return whether each row is published REPEATED times on average, if planning has counted the groups."""
+    groups = p.workspace.sizes.get((p.source.table, *p.source.public))
+    public = [name for name, role in p.plan.columns.items() if role == "public"]
+    noisy = [attribute.name for attribute in p.plan.attributes]
+    if groups is None or {*public, *noisy} != {*p.plan.columns} or public != [*p.source.public]:
+        return False
+    different = sum(groups.values()) * math.prod(len(each.shown) for each in p.plan.attributes)
+    return REPEATED * different <= p.source.rows
 
 
 def _narrow(

@@ -64,6 +64,20 @@ def test_a_collation_of_the_whole_database_does_not_keep_the_order(con):
     assert published(con, "ASC") == published(con, "DESC")
 
 
+@pytest.mark.parametrize("wards", [1, 3, 900])
+def test_rows_that_are_counted_are_stored_as_rows_that_are_sorted(con, monkeypatch, wards):
+    con.execute(
+        f"CREATE TABLE shelf AS SELECT i AS id, nullif('ward ' || i % {wards}, 'ward 2') AS ward, DATE '2020-02-29'"
+        " + (i % 3)::INTEGER AS day, ['flu', 'cold'][1 + i % 2] AS disease FROM range(9000) AS t(i)"
+    )
+    stored = []
+    for repeated in (0, 4, 10**9):
+        monkeypatch.setattr("duckdb_priv.publisher.steps.REPEATED", repeated)
+        stored.append((published(con, "ASC"), con.execute("DESCRIBE shown").fetchall()))
+    assert stored[0] == stored[1] == stored[2]
+    assert len(stored[0][0]) == 9000
+
+
 def test_two_kinds_of_nan_do_not_keep_the_order(con):
     shelf = pa.table(
         {"id": range(40), "x": np.tile(NANS, 10), "disease": np.tile(["flu", "cold"], 20)}
@@ -83,7 +97,7 @@ def test_two_kinds_of_nan_do_not_keep_the_order(con):
 
 def test_a_mutant_that_orders_as_sql_does_is_caught(con, monkeypatch):
     """What these tests look for is there to be found."""
-    monkeypatch.setattr("duckdb_priv.publisher.steps.total_order", lambda _: "ALL")
+    monkeypatch.setattr("duckdb_priv.engine.byte_order.total_order", lambda _: "ALL")
     con.execute(
         "CREATE TABLE shelf AS SELECT i AS id, [INTERVAL '1 month', INTERVAL '30 days'][1 + i % 2] AS stay,"
         " ['flu', 'cold'][1 + i % 2] AS disease FROM range(200) AS t(i)"

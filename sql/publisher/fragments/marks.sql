@@ -113,10 +113,9 @@ WITH other AS (
     SELECT population, publication, any_value(level) AS level FROM priv.ledger
     WHERE population <> $1 AND level IS NOT NULL GROUP BY ALL
 ),
-mine AS (SELECT mark FROM temp.main._priv_mark WHERE mark <= 18446744073709551615::UBIGINT >> $2),
 found AS (
     SELECT other.population, other.publication, count(DISTINCT mark) AS ids, any_value(greatest(other.level, $2)) AS level
-    FROM mine JOIN priv.seen AS seen USING (mark) JOIN other ON other.publication = seen.publication
+    FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark) JOIN other ON other.publication = seen.publication
     WHERE mark <= 18446744073709551615::UBIGINT >> greatest(other.level, $2) GROUP BY ALL
 )
 SELECT population, max(ids << level)::BIGINT FROM found GROUP BY population ORDER BY population
