@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from duckdb_priv.sqltext.quoting import TOKEN, literal
 
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
-INNER = re.compile(
-    rf"\((?<![\w\])]\()(?<!\bIN \()\s*{NUMBER}(?:\s*(?:\*\*|[-+*/])\s*{NUMBER})*\s*\)"
-)
+OPERAND = rf"(?:{NUMBER}|\(-{NUMBER}\))"
+INNER = re.compile(rf"\((?<![\w\])]\()(?<!\bIN \()-?{OPERAND}(?:\s*(?:\*\*|[-+*/])\s*{OPERAND})*\)")
 """Parentheses that contain only arithmetic with numbers, and are not the arguments of a function or of IN."""
 LOGARITHM = re.compile(rf"ln\((?<!\wln\()({NUMBER})\)")
 LARGEST = re.compile(rf"list_max\(\(?\[({NUMBER}) FOR \w+ IN range\([1-9][0-9]*\)\]\)?\)")
@@ -35,6 +34,8 @@ def folded(text: str) -> str:
 
     >>> print(folded("(x - (0.5e0) * 2) / ((1 - 0.5e0) / 2) + f(1 - 0.5e0) || '(1 - 0.5e0)'"))
     (x - 0.5e0 * 2) / 0.25e0 + f(1 - 0.5e0) || '(1 - 0.5e0)'
+    >>> print(folded("x * (-(0.5e0 / 2)) + ((1 - 3e0) * 2)"))
+    x * (-0.25e0) + (-4.0e0)
     >>> print(folded("x < (3 / ln((1 / 0.5e0)))"))
     x < 4.328085122666891e0
     >>> print(folded("1 / list_max([0.5e0 FOR i IN range(3)])"))
@@ -58,21 +59,26 @@ def _logarithm(found: re.Match[str]) -> str:
 
 def _result(found: re.Match[str]) -> str:
     body = found[0]
-    # Python and DuckDB associate repeated powers differently.
-    if "e" not in body or body.count("**") > 1:
+    # Python and DuckDB associate repeated powers differently, and the power of a negative number.
+    powers = body.count("**")
+    if "e" not in body or powers > 1 or (powers and body.startswith("(-")):
         return body
     try:
-        value = _value(ast.parse(body, mode="eval").body)
-    except ArithmeticError:
+        value = _value(ast.parse(body, mode="eval").body) + 0.0
+    except (ArithmeticError, TypeError):
+        return body
+    if not math.isfinite(value):
         return body
     # A minus sign without parentheses may bind differently.
-    return literal(value) if value >= 0 and value != float("inf") else body
+    return literal(value) if value >= 0 else f"({literal(value)})"
 
 
 def _value(tree: ast.AST) -> float:
     match tree:
         case ast.BinOp(left, sign, right):
             return float(OPERATIONS[type(sign)](_value(left), _value(right)))
+        case ast.UnaryOp(operand=operand):
+            return -_value(operand)
         case ast.Constant(value) if isinstance(value, (int, float)):
             return float(value)
     raise AssertionError(ast.dump(tree))

@@ -93,19 +93,17 @@ s.total::DOUBLE
 -- value were true (Wilson 1927). Over u: estimate and variance; there, the linear variance at the estimate; rise and fall, the growth
 -- of the variance for each record that the true value is higher or lower; above and below, the steps upwards and downwards; least and
 -- most, the range of possible values; more and less, which are added to the ends.
--- However unlikely an estimate is, the ends reach a step beyond the nearest possible value.
+-- However unlikely an estimate is, the ends reach a step beyond the nearest possible value. Steps are not negative.
 -- Without a variance, the value is certainly within a step of the middle, and there is no estimate.
 {
     estimate: CASE WHEN u.variance IS NOT NULL THEN u.estimate END,
     stderr: CASE WHEN u.variance IS NOT NULL AND u.estimate IS NOT NULL THEN sqrt(greatest(u.variance, 0)) END,
-    low: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate - u.below <= u.least THEN u.least ELSE least(greatest(least(
-            u.estimate - u.below - u.z ** 2 * u.fall / 2
-            - u.z * sqrt(greatest(u.there + u.fall * u.below, 0) + (u.z * u.fall / 2) ** 2),
-            @middle@ - u.below) - u.less, u.least), u.most) END,
-    high: CASE WHEN u.estimate IS NULL THEN NULL WHEN u.estimate + u.above >= u.most THEN u.most ELSE greatest(least(greatest(
-            u.estimate + u.above + u.z ** 2 * u.rise / 2
-            + u.z * sqrt(greatest(u.there + u.rise * u.above, 0) + (u.z * u.rise / 2) ** 2),
-            @middle@ + u.above) + u.more, u.most), u.least) END
+    low: CASE WHEN u.estimate IS NOT NULL THEN greatest(least(
+            u.estimate - u.below - u.z * (u.z * (u.fall / 2) + sqrt(greatest(u.there + u.fall * u.below, 0) + (u.z * (u.fall / 2)) ** 2)),
+            @middle@ - u.below) - u.less, u.least) END,
+    high: CASE WHEN u.estimate IS NOT NULL THEN least(greatest(
+            u.estimate + u.above + u.z * (u.z * (u.rise / 2) + sqrt(greatest(u.there + u.rise * u.above, 0) + (u.z * (u.rise / 2)) ** 2)),
+            @middle@ + u.above) + u.more, u.most) END
 }
 
 -- name: middle

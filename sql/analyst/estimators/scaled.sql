@@ -34,7 +34,7 @@ _priv_sums.largest
 -- name: variance
 -- The unbiased variance of the perturbation, plus the most that sampling can add: a quarter of a squared weight for each sample. If
 -- records have left the sample, a quarter for each row.
-((1 - s.own) * (1 - s.other) * s.shown_squares + s.own * s.other * (s.squares - s.shown_squares)) / (s.own - s.other) ** 2
+s.shown_squares * ((1 - s.own - s.other) / ((s.own - s.other) ** 2)) + s.squares * (s.own * s.other / ((s.own - s.other) ** 2))
     + s.sampled / (4 * @constant.together@)
 
 -- name: typical

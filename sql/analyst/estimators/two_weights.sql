@@ -19,7 +19,7 @@ _priv_observed
 
 -- name: variance
 -- Sum over the rows of their squared weights, minus the estimate: unbiased for the variance.
-(s.shown * (1 - s.other) ** 2 + (s.total - s.shown) * s.other ** 2) / (s.own - s.other) ** 2 - @estimate@
+s.shown * ((1 - s.own - s.other) / ((s.own - s.other) ** 2)) + s.total * (s.own * s.other / ((s.own - s.other) ** 2))
 
 -- name: slope
 -- How much the variance grows when one more of the records truly has the value.
@@ -31,7 +31,7 @@ _priv_observed
 
 -- name: zero
 -- The variance if no record had the value, exactly.
-s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2
+s.total * (s.other * (1 - s.other) / ((s.own - s.other) ** 2))
 
 -- name: upward
 (1 - 2 * s.other) / (s.own - s.other)
