@@ -145,8 +145,12 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
         yield _macro(name, {names.SUMS[other]: fill(texts[other], texts)})
     for name in MOMENTS:
         yield _macro(name, _moment(name, texts))
+    for name, arguments, text in _steps_of_quantiles(
+        texts | {"between": counted.message("between")}
+    ):
+        yield _macro(name, {arguments: text})
     for name in names.QUANTILES:
-        yield _macro(name, _quantile(name, texts | {"between": counted.message("between")}))
+        yield _macro(name, _quantile(name, texts))
     for name, arguments, text in called:
         yield _macro(name, {arguments: text})
 
@@ -179,20 +183,30 @@ def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
 def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Write a quantile macro; for other tables it calls DuckDB's own aggregate."""
     arguments = names.QUANTILES[name]
-    share = "0.5" if arguments == "x" else "q"
+    places = {"kind": "continuous" if name in ("median", "quantile_cont") else "discrete"}
+    places |= {"aggregate": name, "arguments": arguments}
+    places["share"] = "0.5" if arguments == "x" else "q"
+    return {arguments: fill(texts["quantile"], texts | places)}
+
+
+def _steps_of_quantiles(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Return the macros that the quantile macros call: name, arguments and text of each."""
     scans = {"sums": "[(e).w FOR e IN (m).r]", "largest": "(m).c", "smallest": "(m).c"}
-    places = {**texts, "aggregate": name, "arguments": arguments, "share": share}
+    places = dict(texts)
     for each, numbers in scans.items():
         places[each] = fill(texts["scanned"], {"numbers": numbers, "step": texts[each]})
     for each, rank in (("at_floor", "floor(r)"), ("at_ceiling", "ceil(r)")):
         places[each] = fill(texts["at"], {"place": rank})
-    continuous = name in ("median", "quantile_cont")
-    places["quantile"] = fill(texts["continuous" if continuous else "discrete"], places)
-    steps = ("running", "different", "counted", "monotone", "quantiles", "text_of_shares")
-    chain = Chain(
-        fill(texts["ranked"], places), *(("m", fill(texts[each], places)) for each in steps)
-    )
-    return {arguments: fill(texts["quantile"], places | {"found": str(chain)})}
+
+    def chain(given: str, *steps: str) -> str:
+        return str(Chain(given, *(("m", fill(texts[each], places)) for each in steps)))
+
+    steps = ("running", "different", "counted", "monotone")
+    yield "_priv_steps", "_ranked", chain("{r: _ranked}", *steps)
+    for kind in ("continuous", "discrete"):
+        places["quantile"] = fill(texts[kind], places)
+        text = chain("_priv_steps(_ranked)", "quantiles", "text_of_shares")
+        yield f"_priv_{kind}", "_ranked, _share", text
 
 
 def _macro(name: str, texts: dict[str, str]) -> str:

@@ -44,11 +44,11 @@ CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN [@formul
 -- The value below which a share of the records is, or a list of them for a list of shares. It is cast from a text to the type of
 -- DuckDB's own aggregate, which is called for other tables.
 CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN list_resize([system.main.@aggregate@(@arguments@)
-    FILTER (WHERE typeof("current_role") <> 'DOUBLE')][1:0], 1, @found@)[1] ELSE system.main.@aggregate@(@arguments@) END
+    FILTER (WHERE typeof("current_role") <> 'DOUBLE')][1:0], 1, _priv_@kind@(@ranked@, @share@))[1] ELSE system.main.@aggregate@(@arguments@) END
 
 -- name: ranked
--- The steps to a quantile: values v in ascending order, and c, the sum of the weights up to each.
-{r: system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL AND typeof("current_role") = 'DOUBLE')}
+-- The steps to a quantile: values v in ascending order with their weights, and c, the sum of the weights up to each.
+system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL AND typeof("current_role") = 'DOUBLE')
 
 -- name: running
 {v: [e.v FOR e IN m.r], c: @sums@}
@@ -80,7 +80,7 @@ least(a[i], a[i + CAST(s[1] AS BIGINT)])
 
 -- name: quantiles
 {f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END
-     FOR s IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(@share@ AS VARCHAR), '[]'), ',')]]}
+     FOR s IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(_share AS VARCHAR), '[]'), ',')]]}
 
 -- name: continuous
 -- As far between two values as the share is between their records. The text of a value becomes a number, as dates do not.
@@ -96,7 +96,7 @@ CASE WHEN s >= 0 THEN [m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] >= round
     ELSE coalesce([m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] > round((1 + s) * m.t, 6)][1], m.v[len(m.v)]) END
 
 -- name: text_of_shares
-CASE WHEN starts_with(CAST(@share@ AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
+CASE WHEN starts_with(CAST(_share AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
 
 -- name: rows
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
