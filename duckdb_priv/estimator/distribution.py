@@ -36,29 +36,26 @@ USUAL = {"0.95": 1.959963984540054}
 """Normal quantiles of usual confidences. Planning the formula can cost more than the estimate."""
 
 
-def _quantile() -> str:
-    """Write the text of the normal quantile for the requested confidence."""
-    formula = computed(
-        qualified(
-            fill(body(read(FRAGMENTS, "normal_quantile")), {"confidence": template("{confidence}")})
-        ),
-        {"confidence": CONFIDENCE},
+def _quantile(together: str = "") -> str:
+    """Write the text of the normal quantile for the requested confidence.
+
+    Intervals of all cells of a query hold simultaneously if the condition ``together`` is true (Bonferroni).
+    """
+    usual, confidence = CONFIDENCE, CONFIDENCE
+    if together:
+        usual = f"CASE WHEN NOT ({together}) THEN {CONFIDENCE} END"
+        of_each = f"concat('(1 - (1 - ', {CONFIDENCE}, ') / _priv_cells)')"
+        confidence = f"CASE WHEN {together} THEN {of_each} ELSE {CONFIDENCE} END"
+    formula = fill(
+        body(read(FRAGMENTS, "normal_quantile")), {"confidence": template("{confidence}")}
     )
     known = " ".join(f"WHEN '{text}' THEN '{literal(z)}'" for text, z in USUAL.items())
-    return f"CASE {CONFIDENCE} {known} ELSE {formula} END"
+    return (
+        f"CASE {usual} {known} ELSE {computed(qualified(formula), {'confidence': confidence})} END"
+    )
 
 
 QUANTILE = _quantile()
-FAMILY = computed(
-    qualified(
-        fill(
-            body(read(FRAGMENTS, "normal_quantile")),
-            {"confidence": template("(1 - (1 - {confidence}) / _priv_cells)")},
-        )
-    ),
-    {"confidence": CONFIDENCE},
-)
-"""The text of the quantile for simultaneous intervals of all cells of a query (Bonferroni)."""
 ARGUMENTS = {
     "group_columns": "coalesce(CAST(group_columns AS VARCHAR) || ',', '')",
     "condition": "coalesce(CAST(condition AS VARCHAR), 'true')",
@@ -70,7 +67,7 @@ ARGUMENTS = {
 }
 """SQL of the macro's arguments in its query."""
 TOGETHER = ARGUMENTS | {
-    "quantile": f"CASE WHEN simultaneous OR ranks THEN {FAMILY} ELSE {QUANTILE} END",
+    "quantile": _quantile("simultaneous OR ranks"),
     "ranks": f"CASE WHEN ranks THEN {literal(qualified(body(read(FRAGMENTS, 'ranks'))))} ELSE '' END",
 }
 """The arguments of a distribution, whose intervals may be simultaneous, and bound ranks."""

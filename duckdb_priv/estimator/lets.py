@@ -37,6 +37,17 @@ def let(name: str, text: str, **values: str) -> str:
     return str(Chain(struct(**values), (name, text)))
 
 
+def placed(name: str, text: str, **values: str) -> str:
+    """Write a formula over a struct of values: in place if all of them are fields or numbers, else by a let.
+
+    >>> print(placed("s", "(s).a - (s).b", a="(t).t0", b="0.5e0"))
+    (t).t0 - 0.5e0
+    """
+    if not all(FIELD_OF_STEP.fullmatch(sql) or NUMBER.fullmatch(sql) for sql in values.values()):
+        return let(name, text, **values)
+    return re.sub(rf"\({name}\)\.([a-z_]\w*)", lambda found: values[found[1]], text)
+
+
 @dataclass(frozen=True)
 class Chain:
     """A formula in steps: each step reads the result of the previous one under a one-letter name.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from duckdb_priv.estimator.coefficients import SCALES, Coefficient, Part
 from duckdb_priv.estimator.forms import last_shown
-from duckdb_priv.estimator.lets import Chain, let, struct
+from duckdb_priv.estimator.lets import Chain, let, placed, struct
 from duckdb_priv.estimator.lookup import Lookup
 from duckdb_priv.estimator.set_formulas import (
     chosen,
@@ -187,23 +187,17 @@ class Sets(SetLaws):
             seen = self._shown(rows, part.values)
             bounds = self._chances_by_row(rows, part.values)
         elif self.form.symmetric:
-            seen = self._shown(rows, part.values)
-            rarely = self._often(part.values)
-            bounds = {"rarely": rarely, "often": f"{rarely} + {self._gap}"}
+            seen, rarely = self._shown(rows, part.values), self._often(part.values)
+            often = self.keep(f"({rarely} + {self._gap})")
+            bounds = {"rarely": self.keep(rarely), "often": often}
         else:
             places = self.take(self._positions(part.values))
             counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
             seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram(rows)} IF {' AND '.join(counted)}]), 0)"
             chances = self.keep(self._filled("chances", places))
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
-        required = let(
-            "s",
-            plausible(self.form),
-            rows=self.total(rows),
-            seen=seen,
-            **bounds,
-            **self._values(rows),
-        )
+        values = dict(rows=self.total(rows), seen=seen, **bounds, **self._values(rows))
+        required = placed("s", plausible(self.form), **values)
         self._plausible[required if self.form.blocks else self.make(required)] = None
 
     def _values(self, rows: Coefficient) -> dict[str, str]:
@@ -248,6 +242,11 @@ class Sets(SetLaws):
             return self._noise_by_row(rows, one, two)
         if self.form.symmetric:
             first, second, step = self._outside(one), self._outside(two), self._step
+            if one == two:
+                return (
+                    f"({first} * ({first} - 1) * {self.total(rows)}"
+                    f" + {step} * (2 * {first} + ({step} - 1)) * {self._shown(rows, one)})"
+                )
             return (
                 f"(({first} * {second} - {self._outside(one, two)}) * {self.total(rows)}"
                 f" + {step} * ({second} * {self._shown(rows, one)} + {first} * {self._shown(rows, two)}"
