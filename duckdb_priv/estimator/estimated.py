@@ -186,7 +186,7 @@ def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     places = {"kind": "continuous" if name in ("median", "quantile_cont") else "discrete"}
     places |= {"aggregate": name, "arguments": arguments}
     places["share"] = "0.5" if arguments == "x" else "q"
-    return {arguments: fill(texts["quantile"], texts | places)}
+    return {arguments: fill(texts["quantile"], {**texts, **places})}
 
 
 def _steps_of_quantiles(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ corrected (``mechanism/splu.md``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from duckdb_priv.estimator.blocks import block_places
 from duckdb_priv.estimator.distribution import QUANTILE, kept_list
@@ -180,24 +180,35 @@ def _law(of: SensitiveAttribute) -> str:
     """Write the struct of the two probabilities."""
     if form_of(of).varied:
         return fill(form_of(of).text("law"), {"size": str(of.size)})
+    numbers = {**of.numbers, "own": _owns(of)}
     places = {
         "place": _place(of),
         "texts": texts(of.values),
         "size": str(of.size),
         "attribute": identifier(of.column),
         "table": template("{database}main.") + identifier(of.release),
-        **{f"numbers.{name}": doubles(each) for name, each in of.numbers.items()},
+        **{f"numbers.{name}": doubles(each) for name, each in numbers.items()},
         **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
-        "numbers.own": doubles(_owns(of)),
     }
-    return fill(form_of(of).text("law"), places)
+    law = form_of(of).text("law")
+    for name, each in numbers.items():
+        written = template(f"list_extract(@numbers.{name}@, @place@)")
+        law = law.replace(written, _number(of, each))
+    return fill(law, places)
+
+
+def _number(of: SensitiveAttribute, numbers: Sequence[float]) -> str:
+    """Write the requested value's number, of those of all values."""
+    if len(set(numbers)) == 1:
+        return literal(float(numbers[0]))
+    return f"list_extract({doubles(numbers)}, {_place(of)})"
 
 
 def _own(of: SensitiveAttribute) -> str:
     """Write the first probability alone."""
     if form_of(of).varied:
         return f"({_law(of)}).own"
-    return f"list_extract({doubles(_owns(of))}, {_place(of)})"
+    return _number(of, _owns(of))
 
 
 def _weight(of: SensitiveAttribute) -> str:
@@ -207,18 +218,13 @@ def _weight(of: SensitiveAttribute) -> str:
         places = {"scale": identifier(SCALE), "size": str(of.size), "match": _is_value(of)}
         return fill(form.sections["row_weight"], places)
     if "row" not in form.sections or form.blocks:
-        own, other = (
-            f"list_extract({doubles(of.numbers[each])}, {_place(of)})" for each in ("own", "other")
-        )
+        own, other = (_number(of, of.numbers[each]) for each in ("own", "other"))
         return f"(({_is_value(of)})::INTEGER - {other}) / ({own} - {other})"
     sections = {**form.sections, "position": _place(of)}
     places = {
         "texts": texts(of.values),
         "size": str(of.size),
-        **{
-            f"number.{name}": f"list_extract({doubles(each)}, {_place(of)})"
-            for name, each in of.numbers.items()
-        },
+        **{f"number.{name}": _number(of, each) for name, each in of.numbers.items()},
         **{f"numbers.{name}": doubles(each) for name, each in of.numbers.items()},
         **{f"row.{name}": kept_list(of, name, _place(of)) for name in of.lists},
         **{f"constant.{name}": repr(each) for name, each in of.constants.items()},

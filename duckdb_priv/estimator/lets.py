@@ -20,6 +20,10 @@ NOTHING = re.compile(r" [+-] (?:\([a-z]\)\.[a-z_]+ \* )?0(?:\.0)?e0(?=\s*(?:[),}
 """Matches a summand that is zero."""
 ONCE = re.compile(r"(?<![^(\[,:+])( ?)\(?1(?:\.0)?e0\)? \* ")
 """Matches a factor that is one, after which a product begins."""
+NEVER = re.compile(
+    r"CASE WHEN 0(?:\.0)?e0 > 0(?: AND (?:(?!THEN).)*)? THEN (?:(?!CASE|ELSE).)* ELSE ((?:(?!CASE|END).)*) END"
+)
+"""Matches a choice whose condition is false."""
 BRACKETS = re.compile(rf"{TOKEN.pattern}|[][(){{}},]")
 
 
@@ -143,7 +147,7 @@ def _inlined(given: str, name: str, step: str) -> str:
         return step
     field = re.compile(rf"\({name}\)\.([a-z_]\w*)")
     written = field.sub(lambda found: numbers.get(found[1], found[0]), step)
-    return folded(ONCE.sub(r"\1", NOTHING.sub("", written)))
+    return folded(ONCE.sub(r"\1", NOTHING.sub("", NEVER.sub(r"(\1)", written))))
 
 
 def _read(given: str, name: str, step: str) -> str:
@@ -153,8 +157,21 @@ def _read(given: str, name: str, step: str) -> str:
         return given
     read = re.findall(rf"\({name}\)\.([a-z_]\w*)", step)
     whole = re.search(rf"(?<![\w.]){name}(?![\w:])", step.replace(f"({name}).", ""))
-    kept = {field: sql for field, sql in fields.items() if field in read}
+    kept = {
+        field: _read_within(sql, f"({name}).{field}", step)
+        for field, sql in fields.items()
+        if field in read
+    }
     return given if whole or not kept else struct(**kept)
+
+
+def _read_within(given: str, path: str, step: str) -> str:
+    """Return a struct without the fields that the step does not read, if it reads it by its fields only."""
+    read = re.findall(rf"{re.escape(path)}\b(\.[a-z_]\w*)?", step)
+    fields = _fields(given)
+    if not fields or "" in read:
+        return given
+    return struct(**{field: sql for field, sql in fields.items() if f".{field}" in read})
 
 
 def _rebound(name: str, step: str) -> bool:

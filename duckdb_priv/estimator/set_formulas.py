@@ -31,7 +31,7 @@ GIVEN = tuple(
 def listed(values: str) -> str:
     """Write an argument as a list of texts; a single value becomes a list of one."""
     return (
-        f"(CASE WHEN right(typeof({values}), 1) = ']' THEN TRY_CAST({values} AS VARCHAR[])"
+        f"(CASE WHEN ends_with(typeof({values}), ']') THEN TRY_CAST({values} AS VARCHAR[])"
         f" ELSE [CAST({values} AS VARCHAR)] END)"
     )
 
@@ -145,8 +145,8 @@ def mean_of(form: Form) -> Chain:
     The fields ``amounts`` and ``count`` of q are the structs of both sums, ``products`` of their products.
     """
     return quotient(
-        f"[{functional(form, 'amount')} FOR s IN [{formula('shifted')}]][1]",
-        f"[{functional(form)} FOR s IN [(q).count]][1]",
+        str(Chain(formula("shifted"), ("s", functional(form, "amount")))),
+        functional(form, "" if form.weighed else "once").replace("(s).", "(q).count."),
         "(q).covariance - (q).least * (q).count.variance",
         most="(q).most - (q).least",
         constant="(q).least",

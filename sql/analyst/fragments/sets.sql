@@ -68,7 +68,7 @@ greatest(s.variance - @slope@ * least(greatest(s.estimate, 0), s.total), @floor@
 
 -- name: rise
 -- A sum is higher if more records have the value, or fewer of the subtracted ones.
-@slope@ * CASE WHEN s.total > 0 OR s.opposite = 0 THEN 1 ELSE -1 END
+@slope@ * CASE WHEN s.opposite > 0 AND s.total <= 0 THEN -1 ELSE 1 END
 
 -- name: fall
 @slope@ * CASE WHEN s.opposite > 0 THEN 1 ELSE -1 END
