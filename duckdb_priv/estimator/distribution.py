@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from duckdb_priv.estimator.blocks import block_places, first_blocks
-from duckdb_priv.estimator.forms import Form, form_of
+from duckdb_priv.estimator.forms import ENDS, TEST, Form, form_of
+from duckdb_priv.estimator.lets import Chain
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.folding import folded
@@ -134,7 +136,9 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
             f"number.{name}": literal(float(of[0])) for name, of in attribute.numbers.items()
         }
         places["first"] = first_blocks(attribute.blocks)
-    places["moments"] = folded(form.estimator("moments", places, "cell"))
+    places |= {name: _of_cell(attribute, name, places) for name in ("moments", "centre")}
+    steps = Chain(places["moments"], ("i", TEST), ("u", ENDS))
+    places["interval"] = steps.written("_priv_moments")
     found = {
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
@@ -143,6 +147,15 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
         found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
     return found
+
+
+def _of_cell(attribute: SensitiveAttribute, name: str, places: Mapping[str, str]) -> str:
+    """Write a formula over a cell of the distribution. Numbers that are equal for all values are literals."""
+    text = form_of(attribute).estimator(name, places, "cell")
+    for number, of in attribute.numbers.items():
+        if len({*of}) == 1:
+            text = re.sub(rf"\b_priv_numbers\.{number}\b", literal(float(of[0])), text)
+    return folded(text)
 
 
 def em_lists(form: Form) -> str:
@@ -183,7 +196,6 @@ def _change(attribute: SensitiveAttribute, places: Mapping[str, str]) -> str:
         {
             **places,
             "query.rows": BOTH,
-            "inverse": body(read(FRAGMENTS, "distribution")),
             "largest": largest,
             "step": step,
             "least": least,

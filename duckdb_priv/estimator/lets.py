@@ -86,12 +86,16 @@ class Chain:
 
     def __str__(self) -> str:
         """Write the formula."""
+        return self.written()
+
+    def written(self, column: str = "") -> str:
+        """Write the formula, over the input or over a ``column`` that holds it."""
         texts = [folded(self.given)]
         for name, step in self.steps:
             texts.append(_inlined(texts[-1], name, folded(step)))
         for number in reversed(range(1, len(texts))):
             texts[number - 1] = _read(texts[number - 1], self.steps[number - 1][0], texts[number])
-        text = f"[{texts[0]}]"
+        text = f"[{column or texts[0]}]"
         for (name, _), step in zip(self.steps, texts[1:], strict=True):
             text = f"[{step} FOR {name} IN {text}]"
         return f"{text}[1]"

@@ -20,7 +20,10 @@ WITH read AS MATERIALIZED (
         FROM (SELECT unnest(earlier) AS step FROM {database}priv.release WHERE release = @release@)
     ) AS since ON since.published_at = that.created_at
 ), asked AS (
-    @inverse@
+    WITH @observed@
+    SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
+            _priv_window), _priv_value AS value, @centre@ AS estimate
+    FROM (SELECT *, @query.window@ AS _priv_window FROM observed WINDOW of_group AS (PARTITION BY _priv_group))
 ), differing AS MATERIALIZED (
     SELECT *, 1 AS _priv_sign FROM (FROM {database}main.@table@ EXCEPT ALL FROM {older}main.@table@)
     UNION ALL SELECT *, -1 FROM (FROM {older}main.@table@ EXCEPT ALL FROM {database}main.@table@)
@@ -42,7 +45,7 @@ WITH read AS MATERIALIZED (
     ) WHERE ({condition}
     ) GROUP BY ALL
 ), merged AS (
-    SELECT * EXCLUDE (_priv_newer, value, estimate, low, high, stderr, noisy_count, _priv_more, _priv_fewer, _priv_differing,
+    SELECT * EXCLUDE (_priv_newer, value, estimate, _priv_more, _priv_fewer, _priv_differing,
             _priv_shown, _priv_square, _priv_fourth),
         max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
         list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts,

@@ -4,7 +4,7 @@ WITH @observed@, summed AS (
 ), estimated AS (
     SELECT *, @moments@ AS _priv_moments FROM summed
 ), reconstructed AS (
-    SELECT *, [@ends@ FOR u IN [@test@ FOR i IN [_priv_moments]]][1] AS _priv_interval FROM estimated
+    SELECT *, @interval@ AS _priv_interval FROM estimated
 )
 SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
         _priv_window, _priv_cells, {unseen} _priv_interval),
