@@ -87,9 +87,8 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     drawing = _drawing(source)
     kernel = Kernel(reads, chosen, random_bits=streams, drawing=drawing, gathers=not kept)
     with answers.opened(kernel, columns) as rows:
-        workspace.cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {MARKED} AS SELECT * EXCLUDE (texts) FROM ({rows})"
-        )
+        held = workspace.cursor.sql(f"SELECT * EXCLUDE (texts) FROM ({rows})").to_arrow_table(PIECE)
+        workspace.cursor.register(MARKED.rpartition(".")[-1], held)
         _sample(workspace, source, streams[VALUES], f"FROM ({rows}) WHERE {sampled}")
     if kept:
         (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")

@@ -1,6 +1,6 @@
 """Stores marks of the published records, and compares the records of a new publication with them.
 
-The marks of a publication are in temporary tables. MARKED has one row for each record: ``mark``, ``value0``, ``value1``
+The marks of a publication are temporary. MARKED has one row for each record: ``mark``, ``value0``, ``value1``
 … for its sensitive columns, and ``person`` if the publication names people. SAMPLED has one row for each sampled
 record, with the ``marks`` of its values; SAMPLED_COLUMNS lists their columns. The queries are in
 ``sql/publisher/fragments/marks.sql``.
