@@ -201,7 +201,9 @@ class Aggregates:
                 f"SELECT _priv_size, count(*) FROM {step.table} GROUP BY ALL ORDER BY ALL"
             )
         )
-        self.workspace.sizes[self.source.table, *self.source.public] = sizes
+        columns = self.source.table, *self.source.public
+        self.workspace.sizes[columns] = sizes
+        self.workspace.groups[columns] = sum(sizes.values())
         return sizes
 
     def digest(self, bits: KeyedBits, names: Sequence[str]) -> str:
@@ -313,6 +315,7 @@ class Aggregates:
             among=f"key % {rate} = 0" if rate > 1 else "true",
         )
         values, records, alone, most = self.workspace.rows(query)[0]
+        self.workspace.groups[self.source.table, *columns] = values * rate
         return values, records, alone, most
 
     def similar_ids(self, ids: Sequence[str], texts: Sequence[str], rate: int) -> int:

@@ -35,6 +35,8 @@ class Workspace:
     """The caller's time zone; None if it is the database's."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """Cache: the number of groups of each size, by table and columns."""
+    groups: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """Cache: about how many groups there are, by table and columns."""
     on_commit: list[Callable[[], None]] = field(default_factory=list)
     on_rollback: list[Callable[[], None]] = field(default_factory=list)
 

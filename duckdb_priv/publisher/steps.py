@@ -11,7 +11,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
+
+import duckdb
 
 from duckdb_priv.engine.byte_order import sorted_rows
 from duckdb_priv.engine.marking import mark_records
@@ -159,7 +161,7 @@ def write_rows(p: Publication) -> None:
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
         types = types_of(p.workspace.cursor, f"({select})")
-        in_order = sorted_rows(select, types, repeated=_rows_repeat(p))
+        in_order = sorted_rows(select, types, repeated=_rows_repeat(p, types))
         p.workspace.cursor.execute(f"CREATE TABLE {p.rows} AS {in_order}")
     public = (name for name, role in p.plan.columns.items() if role == "public")
     p.types = _narrow(p.workspace, p.rows, types, public)
@@ -283,15 +285,15 @@ def drop(workspace: Workspace, release: str) -> None:
     catalog.forget(workspace.cursor, release)
 
 
-def _rows_repeat(p: Publication) -> bool:
-    """Return whether each row is published REPEATED times on average, if planning has counted the groups."""
-    groups = p.workspace.sizes.get((p.source.table, *p.source.public))
+def _rows_repeat(p: Publication, types: Mapping[str, str]) -> bool:
+    """Return whether each row is published REPEATED times on average, if the groups of the source were counted."""
+    groups = p.workspace.groups.get((p.source.table, *p.source.public))
     public = [name for name, role in p.plan.columns.items() if role == "public"]
-    noisy = [attribute.name for attribute in p.plan.attributes]
-    if groups is None or {*public, *noisy} != {*p.plan.columns} or public != [*p.source.public]:
+    noisy = [kind for name, kind in types.items() if name not in public]
+    if groups is None or public != [*p.source.public] or not all(map(ENUM.fullmatch, noisy)):
         return False
-    different = sum(groups.values()) * math.prod(len(each.shown) for each in p.plan.attributes)
-    return REPEATED * different <= p.source.rows
+    values = (len(cast("list[str]", duckdb.type(kind).children[0][1])) for kind in noisy)
+    return REPEATED * groups * math.prod(values) <= p.source.rows
 
 
 def _narrow(

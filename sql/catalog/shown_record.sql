@@ -1,7 +1,8 @@
 -- priv.shown_record: what records in decoy groups show, so that they show it in the next version too. Private: never exported.
+-- Marks are random bits, so DuckDB would look for a compression in vain.
 
 CREATE TABLE priv.shown_record (
-    mark UBIGINT NOT NULL,
+    mark UBIGINT NOT NULL USING COMPRESSION uncompressed,
     pair UBIGINT NOT NULL
 );
 COMMENT ON TABLE  priv.shown_record IS 'PRIVATE, never exported: the published values of the records of a release with decoy groups, also of those that have left.';
