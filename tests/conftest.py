@@ -125,7 +125,7 @@ def functions_parsed_once() -> Iterator[None]:
 
     The functions of a release file depend on its attributes, and on what tests change.
     """
-    parsed = lru_cache(maxsize=None)(duckdb.extract_statements)
+    parsed = lru_cache(maxsize=4000)(duckdb.extract_statements)
     read = lru_cache(maxsize=None)(templates.everything)
     write, texts = macros.statements, {}
 
@@ -143,7 +143,7 @@ def functions_parsed_once() -> Iterator[None]:
                 connection.execute(each)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(macros, "_run", run)
+        patch.setattr(macros, "run", run)
         patch.setattr(macros, "statements", written_once)
         patch.setattr(templates, "everything", read)
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.quoting import TOKEN
@@ -183,6 +184,7 @@ def _rebound(name: str, step: str) -> bool:
     return re.search(rf"\bFOR {name}\b|\blambda {name}\b", step) is not None
 
 
+@lru_cache(maxsize=256)
 def _fields(text: str) -> Mapping[str, str]:
     """Return the fields of a struct literal; an empty mapping for any other text.
 

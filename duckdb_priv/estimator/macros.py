@@ -52,7 +52,7 @@ INTERVAL = (("i", TEST), ("u", ENDS))
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
     """Create the macros of a release file."""
-    _run(connection, statements(Written(attributes)))
+    run(connection, statements(Written(attributes)))
 
 
 def add(
@@ -116,7 +116,7 @@ def _write(
     """Create the attributes' own macros, and add their short facts."""
     named = {(of.release, of.name): of for of in known}
     for attribute in attributes:
-        _run(connection, kept.add(connection, attribute, named[attribute.release, attribute.name]))
+        run(connection, kept.add(connection, attribute, named[attribute.release, attribute.name]))
 
 
 def _find(
@@ -128,9 +128,9 @@ def _find(
 ) -> None:
     """Create the macros that find facts, and the functions unless they exist for these shapes already."""
     shapes = facts.USUAL if merged(facts.USUAL, shapes) == facts.USUAL else shapes
-    _run(connection, kept.statements(known, shapes))
+    run(connection, kept.statements(known, shapes))
     if shapes != written:
-        _run(connection, [facts.quantile_statement(), *_functions(tuple(shapes.values()))])
+        run(connection, [facts.quantile_statement(), *_functions(tuple(shapes.values()))])
 
 
 @cache
@@ -149,7 +149,8 @@ def statements(lookup: Lookup) -> list[str]:
     return found
 
 
-def _run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
+def run(connection: duckdb.DuckDBPyConnection, texts: Iterable[str]) -> None:
+    """Execute statements one after another."""
     for text in texts:
         connection.execute(text)
 

@@ -7,7 +7,8 @@ the step between estimates, and the skewness of the noise. Derivation: ``mechani
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS
 from duckdb_priv.estimator.lets import StructFields, let, struct
@@ -22,10 +23,21 @@ from duckdb_priv.estimator.set_formulas import (
 from duckdb_priv.release.model import MATRICES, NUMBERS
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import exact
-from duckdb_priv.sqltext.templates import fill, template
+from duckdb_priv.sqltext.templates import fill, place
 
 NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
 """Matches a number literal, which is written inline instead of as a field."""
+
+
+class Places(dict[str, str]):
+    """Fillings of a template. Some are written when it asks for them, even where a section has the same name."""
+
+    def __init__(self, given: Mapping[str, str], writers: Mapping[str, Callable[[], str]]) -> None:
+        super().__init__({name: text for name, text in given.items() if name not in writers})
+        self._writers = writers
+
+    def __missing__(self, name: str) -> str:
+        return self.setdefault(name, self._writers[name]())
 
 
 class SetLaws(StructFields):
@@ -234,20 +246,20 @@ class SetLaws(StructFields):
         A matrix is written once for each function, unless it must be ``inline``, where DuckDB folds it.
         """
         first = first or f"list_extract({positions}, 1)"
-        places = {
-            "position": first,
-            "places": positions,
-            "size": self._of.size(),
-            "texts": self._of.texts(),
-            **{f"constant.{name}": self._of.constant(name) for name in CONSTANTS},
-            **{f"numbers.{name}": self._of.numbers(name) for name in NUMBERS},
-            **{f"number.{name}": self._of.number(name, first) for name in NUMBERS},
-            **self._of.blocks(),
-        }
         text = self.form.text(section)
+        writers: dict[str, Callable[[], str]] = {
+            "position": lambda: first,
+            "places": lambda: positions,
+            "size": self._of.size,
+            "texts": self._of.texts,
+            **{f"constant.{name}": partial(self._of.constant, name) for name in CONSTANTS},
+            **{f"numbers.{name}": partial(self._of.numbers, name) for name in NUMBERS},
+            **{f"number.{name}": partial(self._of.number, name, first) for name in NUMBERS},
+        }
+        places = dict(self._of.blocks()) if self.form.blocks else {}
         for name in MATRICES:
-            if template(f"@some.{name}@") in text:
+            if place(f"some.{name}") in text:
                 rows = self._of.encoded(name)
                 chosen = f"list_select({rows if inline else self.take(rows)}, {positions})"
                 places[f"some.{name}"] = decoded_rows(name, chosen)
-        return fill(self.form.sections[section], {**self.form.sections, **places})
+        return fill(self.form.sections[section], Places({**self.form.sections, **places}, writers))

@@ -269,11 +269,9 @@ def _write_database(
 def create_objects(cursor: duckdb.DuckDBPyConnection, release: str, html: str) -> None:
     """Create the comments, macros and views of a release file. Its catalog and rows must exist."""
     attributes = catalog.sensitive_attributes(cursor)
-    for statement in comments.statements(cursor, release, attributes):
-        cursor.execute(statement)
+    macros.run(cursor, comments.statements(cursor, release, attributes))
     macros.create(cursor, attributes)
-    for statement in _views(cursor, release, attributes, html):
-        cursor.execute(statement)
+    macros.run(cursor, _views(cursor, release, attributes, html))
 
 
 def _views(

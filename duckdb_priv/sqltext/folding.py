@@ -47,10 +47,19 @@ def folded(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    text = LARGEST.sub(r"(\1)", text)
-    while (shorter := LOGARITHM.sub(_logarithm, INNER.sub(_result, text))) != text:
+    # A search for a fixed text is much faster than one of an expression.
+    if "(" not in text:
+        return text
+    if "list_max(" in text:
+        text = LARGEST.sub(r"(\1)", text)
+    while (shorter := _shorter(text)) != text:
         text = shorter
     return text
+
+
+def _shorter(text: str) -> str:
+    text = INNER.sub(_result, text)
+    return LOGARITHM.sub(_logarithm, text) if "ln(" in text else text
 
 
 def _logarithm(found: re.Match[str]) -> str:

@@ -106,7 +106,7 @@ def joined_by(con, release):
 @pytest.mark.once
 def test_a_publication_writes_as_much_beside_a_hundred_releases_as_beside_one(visits, monkeypatch):
     visits.execute(PUBLISH.format("first"))
-    texts, run = {}, macros._run
+    texts, run = {}, macros.run
 
     def listen(connection, statements):
         texts.setdefault(number, []).extend(statements := list(statements))
@@ -117,7 +117,7 @@ def test_a_publication_writes_as_much_beside_a_hundred_releases_as_beside_one(vi
         if number in (2, 100):
             attributes = catalog.sensitive_attributes(visits, release)
             with monkeypatch.context() as patch:
-                patch.setattr(macros, "_run", listen)
+                patch.setattr(macros, "run", listen)
                 macros.add(visits, release, attributes)
         elif number == 99:
             macros.create_all(visits)
