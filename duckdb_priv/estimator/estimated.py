@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import duckdb
 
 from duckdb_priv.estimator import estimated_names as names
-from duckdb_priv.estimator.estimated_cells import WeightedTable, query
+from duckdb_priv.estimator.estimated_cells import WeightedTable, queries
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release import catalog
@@ -153,6 +153,10 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
         yield _macro(name, _quantile(name, texts))
     for name, arguments, text in called:
         yield _macro(name, {arguments: text})
+    if counted.summable:
+        texts = queries(counted)
+        yield _macro("_priv_view_rows", {"": f"TABLE FROM query({texts['rows']})"})
+        yield _macro(names.WEIGHT, {"": f"(FROM query({texts['own_weight']}))"})
 
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -216,7 +220,7 @@ def _macro(name: str, texts: dict[str, str]) -> str:
 
 def _view(counted: WeightedTable) -> str:
     if counted.summable:
-        return f"FROM query({query(counted)})"
+        return f"FROM query({queries(counted)['view']})"
     public, table = [*map(identifier, counted.public)], f"main.{identifier(counted.release)}"
     refused = f"error({counted.message('form')})"
     unknown = (

@@ -6,6 +6,7 @@ not grouped by. An attribute that it does not name is not expanded. Reading such
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,16 @@ from duckdb_priv.sqltext.templates import body, fill, read, sections
 FOLDER = "analyst/estimated"
 PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
 """A count of known weights. It is 1.5 if it calls the macro of the schema."""
+
+OWN = [
+    "$.select_list",
+    "$.where_clause",
+    "$.group_expressions",
+    "$.having",
+    "$.qualify",
+    "$.modifiers",
+]
+"""JSON paths of the parts of a SELECT, without FROM and WITH."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +100,11 @@ class ViewColumn:
         return f"CASE WHEN {self.named} THEN {literal(text)} ELSE {literal(otherwise)} END"
 
 
-def query(table: WeightedTable) -> str:
-    """Write the SQL that builds the text of the query from the statement that runs."""
+def queries(table: WeightedTable) -> dict[str, str]:
+    """Write the SQL that builds the texts of queries from the statement that runs.
+
+    There is the query of the view, of its rows that are not judged, and of the weight of a row that is passed on.
+    """
     error = f"error({table.message('unnamed')})"
     counts, moments, scale = _counts(table.attributes)
     texts = {
@@ -124,6 +138,10 @@ def query(table: WeightedTable) -> str:
         "names": "|".join(names.COUNTS),
         "others": _listed([*names.OTHERS, *names.DECOMPOSED]),
         "random": _listed(names.RANDOM),
+        "not_weighed": _listed(sorted({*names.COUNTS} - {*names.SUMS, *names.OTHER_NAMES})),
+        "own": f"[{_listed(OWN)}]",
+        "view_rows": _rows(table),
+        "named_release": literal(identifier(table.release)),
         "shown": ", ".join(each.chosen(each.shown, each.hidden) for each in columns),
         "grouped": f"concat({', '.join(each.chosen(each.grouped) for each in columns)})",
         "attributes": " + ".join(f"CAST({each.named} AS INTEGER)" for each in attributes),
@@ -135,8 +153,21 @@ def query(table: WeightedTable) -> str:
     for name in ("weight", "place", "law", "factor", "counting"):
         chosen = ", ".join(each.chosen(getattr(each, name)) for each in attributes)
         places[name if name == "counting" else f"{name}s"] = f"concat({chosen})"
-    places["made"] = literal(fill(pieces["made"], places))
-    return fill(pieces["view"], places)
+    places["weighing"] = literal(fill(pieces["weighing"], places))
+    places["weighed_place"] = literal(fill(pieces["weighed_place"], places))
+    found = {"own_weight": fill(pieces["own_weight"], places)}
+    for name, judging in {"view": "judged", "rows": "rows_to_weigh"}.items():
+        made = fill(pieces["made"], places | {"judging": pieces[judging]})
+        found[name] = fill(pieces["view"], places | {"made": literal(made)})
+    return found
+
+
+def _rows(table: WeightedTable) -> str:
+    """Return the largest number of rows of the view; unknown where a row may represent several records."""
+    form = form_of(table.attributes[0])
+    if form.scaled or form.varied:
+        return "NULL"
+    return str(table.rows * math.prod(each.size for each in table.attributes))
 
 
 def _known(compared: str, column: ViewColumn) -> str:
@@ -251,7 +282,7 @@ def _counting(of: SensitiveAttribute) -> str:
 
 def _law(attribute: SensitiveAttribute) -> str:
     """Write the query of the numbers from which an attribute's weights are computed."""
-    numbers = "".join(f", {each}" for each in numbers_of(attribute.form))
+    numbers = qualified("".join(f", {each}" for each in numbers_of(attribute.form)))
     return (
         f"(SELECT position, value{numbers} FROM _priv_home.priv.coefficient"
         f" WHERE release = {literal(attribute.release)} AND attribute = {literal(attribute.name)})"

@@ -26,8 +26,31 @@ SELECT sum(age) OVER () FROM visits -- .
 SELECT count(*) OVER () FROM visits -- .
 SELECT max(age) OVER (), count(*) FROM visits -- .
 SELECT ward, count(*), sum(count(*)) OVER () FROM visits GROUP BY ward -- .
-SELECT count(*) FROM (SELECT ward, age FROM visits WHERE disease = 'flu') -- SELECT \*
-SELECT sum(age) FROM (SELECT ward, age FROM visits WHERE disease = 'flu') -- SELECT \*
+SELECT count(*), count_low() FROM (SELECT ward, age FROM visits WHERE disease = 'flu') -- SELECT \*
+SELECT median(age) FROM (SELECT ward, age FROM visits WHERE disease = 'flu') -- SELECT \*
+SELECT count(*) FROM (SELECT age + 1 FROM visits WHERE disease = 'flu') -- SELECT \*
+SELECT count(*) FROM (SELECT age AS a, ward AS A FROM visits WHERE disease = 'flu') -- SELECT \*
+SELECT count(*) FROM (SELECT ward FROM (SELECT ward, age FROM visits) WHERE age > 30) -- SELECT \*
+WITH a AS (SELECT ward, age FROM visits), b AS (SELECT ward FROM a) SELECT count(*) FROM b -- SELECT \*
+WITH s AS (SELECT v.ward FROM visits AS v), t AS (SELECT ward FROM s) SELECT ward, count(*) FROM t GROUP BY ward -- SELECT \*
+SELECT count(*) FROM (SELECT ward FROM visits) AS t JOIN memory.main.wards USING (ward) -- SELECT \*
+SELECT count(*) / (SELECT count(*) FROM visits) FROM (SELECT ward FROM visits WHERE disease = 'flu') AS t -- SELECT \*
+SELECT count(*) FROM (SELECT ward FROM visits) AS t WHERE EXISTS (SELECT 1 FROM memory.main.wards AS w WHERE w.ward = t.ward) -- SELECT \*
+SELECT avg(n) FROM (SELECT ward, count(*) AS n FROM (SELECT ward, disease FROM visits) AS t GROUP BY ward) -- SELECT \*
+SELECT count(*) FROM (SELECT disease COLLATE NOCASE AS d FROM visits) AS t -- SELECT \*
+SELECT count(*) FROM (SELECT ward FROM visits SEMI JOIN memory.main.wards USING (ward)) AS t -- LEFT JOIN
+SELECT count(*) FROM (SELECT w.ward FROM memory.main.wards AS w SEMI JOIN visits USING (ward)) AS t -- LEFT JOIN
+SELECT count(*) FROM (SELECT ward FROM memory.main.wards LEFT JOIN visits USING (ward)) AS t -- LEFT JOIN
+SELECT count(*) FROM (SELECT ward, random() AS r FROM visits) WHERE r < 0.5 -- before they
+SELECT count(*) FROM (SELECT ward, row_number() OVER () AS r FROM visits) WHERE r < 5 -- before they
+SELECT count(*) FROM (SELECT DISTINCT ward, disease FROM visits) AS t -- before they
+SELECT count(*) FROM (SELECT ward FROM visits LIMIT 100) AS t -- before they
+SELECT count(*) FROM (SELECT ward FROM visits LIMIT 1000000 OFFSET 5) AS t -- before they
+SELECT count(*) FROM (SELECT ward FROM visits LIMIT 50%) AS t -- before they
+SELECT count(*) FROM (SELECT ward FROM visits USING SAMPLE 10) AS t -- before they
+SELECT count(*) FROM (SELECT disease FROM visits UNION ALL SELECT ward FROM visits) AS t -- put together
+SELECT count(*) FROM (SELECT ward FROM visits UNION ALL SELECT ward FROM memory.main.wards) AS t -- put together
+SELECT count(*) FROM (SELECT a.ward FROM visits AS a JOIN visits AS b USING (ward)) AS t -- joined with itself
 WITH t AS (SELECT * FROM visits) SELECT ward FROM t WHERE disease = 'flu' -- not real records
 WITH t AS (SELECT * FROM visits) SELECT EXISTS (SELECT 1 FROM t WHERE disease = 'flu') -- not real records
 WITH t AS (SELECT * FROM visits), u AS (SELECT * FROM t LIMIT 5) SELECT count(*) FROM u -- before they

@@ -4,10 +4,13 @@
 -- Every SELECT that reads the view, or a subquery or WITH that hands its rows on, must have an aggregate of the schema, or
 -- hand the rows on itself, by SELECT * and nothing that chooses rows by others; or it lists different values: of attributes, all
 -- of which are public, or of public columns, in a statement that names attributes in what is counted alone. parsed has the statement as DuckDB's parser
--- reads it; a node belongs to the innermost SELECT around it.
+-- reads it; a node belongs to the innermost SELECT around it. weighed says which subquery passes on some columns, whose weights
+-- the counts of its rows find by themselves (own_weight).
 
 (WITH RECURSIVE parsed(tree) AS MATERIALIZED (
     _judged_tree
+), weighed(place) AS MATERIALIZED (
+    SELECT _judged_weighed FROM parsed
 ), node AS MATERIALIZED (
     SELECT fullkey AS place, value AS it, coalesce(json_extract_string(value, '$.class'), '') AS class,
         json_extract_string(value, '$.type') AS kind, lower(json_extract_string(value, '$.function_name')) AS called,
@@ -105,6 +108,7 @@
         WHEN f.lists THEN NULL
         WHEN f.counts THEN CASE WHEN f.star THEN @says.rows@ END
         WHEN regexp_matches(f.place, '\.(?:left|right|children\[\d+\])$') THEN @says.set@
+        WHEN s.given IS NOT NULL AND md5(CAST(f.it AS VARCHAR)) = (SELECT place FROM weighed) THEN NULL
         WHEN f.windows OR json_type(f.it, '$.having') = 'OBJECT' OR json_type(f.it, '$.qualify') = 'OBJECT'
             OR json_array_length(f.it, '$.group_expressions') > 0
             OR len(list_filter(json_extract_string(f.it, '$.modifiers[*].type'), lambda m: m <> 'ORDER_MODIFIER')) > 0 THEN @says.chosen@

@@ -35,9 +35,11 @@ concat(CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR regexp_matches(t
         CASE WHEN current_schema() = @schema@ THEN replace(concat('"', replace(current_database(), '"', '""'), '".'), '''', '''''') ELSE '' END),
     '_priv_names', CASE WHEN t ILIKE 'execute %' OR regexp_matches(t, '(?i)\bwith\b') AND regexp_matches(t, '(?i)(?:select|,|\.|distinct)\s*\*')
         THEN '*' ELSE replace(replace(lower(t), '""', '"'), '''', '''''') END),
-    '_priv_text', replace(t, '''', '''''')), '_priv_tree', CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_')
-        THEN '{"error":true}' ELSE replace(CAST(json_serialize_sql(@within@) AS VARCHAR), '''', '''''') END)
+    '_priv_text', replace(t, '''', '''''')), '_priv_tree', replace(@tree@, '''', ''''''))
  FOR t IN [@statement@]][1]
+
+-- name: tree
+CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_') THEN '{"error":true}' ELSE CAST(json_serialize_sql(@within@) AS VARCHAR) END
 
 -- name: made
 -- The text is made in one expression, where tree is _priv_tree.
@@ -60,11 +62,25 @@ FROM query([concat(@cells@, CASE
         WHEN 1 THEN error(@says.over@) WHEN 2 THEN error(@says.filter@) WHEN 3 THEN error(@says.distinct@)
         WHEN 4 THEN error(@says.ordered@)
         ELSE concat(@known@) END
-    END, CASE WHEN @described@ OR NOT contains('_priv_kind', 'e') AND @plain@ THEN '' ELSE concat(' AND ', replace(@judge@, '_judged_tree',
+    END, @judging@)
+ FOR tree IN ['_priv_tree']][1])
+
+-- name: judged
+-- What judges how the statement uses the rows.
+CASE WHEN @described@ OR NOT contains('_priv_kind', 'e') AND @plain@ THEN '' ELSE concat(' AND ', replace(replace(@judge@, '_judged_weighed',
+        CASE WHEN NOT contains('_priv_kind', 'e') AND @partial@ THEN @weighed_place@ ELSE '''''' END), '_judged_tree',
         CASE WHEN contains('_priv_kind', 'e') THEN concat('SELECT json_serialize_sql(statement)',
             ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')
-        ELSE concat('SELECT ''', replace(tree, '''', ''''''), '''') END)) END)
- FOR tree IN ['_priv_tree']][1])
+        ELSE concat('SELECT ''', replace(tree, '''', ''''''), '''') END)) END
+
+-- name: weighed_place
+coalesce([md5(CAST(p['node'] AS VARCHAR)) FOR p IN @weighed@][1], '')
+
+-- name: partial
+-- Whether a subquery may pass on some columns of the view.
+(contains(tree, '"map":[{') OR len([n FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+    AND contains(lower(CAST(n AS VARCHAR)), concat('"table_name":"', @release@, '"')) AND NOT contains(CAST(n AS VARCHAR), '"STAR"')
+    AND NOT list_has_any([lower(x) FOR x IN json_extract_string(n, '$..function_name')], [@counts@])]) > 0)
 
 -- name: described
 contains('_priv_kind', 'd')
@@ -140,3 +156,71 @@ concat('SELECT ', concat_ws(', ', @shown@, CASE
 -- name: product
 -- Whether it names several attributes, and asks for errors.
 (contains('_priv_kind', 's') AND NOT @described@ AND @attributes@ > 1)
+
+-- name: own_weight
+-- The query whose text is that of the value "current_role" of SQL, which a SELECT finds that has no such column: the weight of a
+-- row of a subquery that passes on some columns of the view, or else the name of the user, for a row of another table.
+-- The weight depends on the columns that are passed on: rows that agree in all of them share the sum of their weights.
+[CASE WHEN contains(replace(lower(t), '""', '"'), @release@) THEN @weighing@ ELSE 'SELECT ''duckdb''' END FOR t IN [@statement@]][1]
+
+-- name: weighing
+FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM _priv_view_rows()) SELECT system.main.sum(_priv_weight) / system.main.count_star() FROM (', json_deserialize_sql(concat(
+        '{"error":false,"statements":[{"node":', replace(CAST(p['node'] AS VARCHAR), concat('"select_list":[', p['list']), concat(
+            '"select_list":[{"class":"COLUMN_REF","type":"COLUMN_REF","alias":"","column_names":[', to_json(p['dropped']), ',"current_role"]},', p['list'])),
+        ',"named_param_map":[]}]}')),
+        ') AS _priv_row(_priv_weight', list_reduce(list_prepend('', [concat(', _priv_', i) FOR i IN range(len(p['columns']))]), lambda a, b: a || b), ') WHERE true',
+        list_reduce(list_prepend('', [concat(' AND _priv_', i - 1, ' IS NOT DISTINCT FROM "', replace(p['reader'], '"', '""'), '"."',
+            replace(p['columns'][i], '"', '""'), '"') FOR i IN range(1, len(p['columns']) + 1)]), lambda a, b: a || b))
+    FOR p IN @weighed@][1], 'SELECT ''duckdb''') FOR tree IN [[@tree@ FOR t IN [@statement@]][1]]][1])
+
+-- name: rows_to_weigh
+-- The rows of the view without a judgement, for own_weight alone.
+CASE WHEN @described@ OR @partial@ THEN '' ELSE error(@says.unseen@) END
+
+-- name: weighed
+-- The one subquery, or WITH, that passes on some columns of the view, if the statement counts its rows, and nothing else: how DuckDB
+-- reads it and its list, the name by which it is counted, the table whose weights it drops, and its columns.
+[{node: p['node'], reader: p['reader'], list: substr(CAST(json_extract(p['node'], '$.select_list') AS VARCHAR), 2), dropped: p['tables'][1], columns: p['columns']} FOR p IN [
+    {node: r['node'], reader: r['reader'], columns: [lower(coalesce(nullif(json_extract_string(c, '$.alias'), ''), json_extract_string(c, '$.column_names[#-1]')))
+        FOR c IN json_extract(r['node'], '$.select_list[*]')],
+     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN r['sources']
+        IF json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
+            AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@)],
+     joined: [b FOR b IN r['sources'] IF json_extract_string(b, '$.type') = 'JOIN'
+        AND (json_extract_string(b, '$.ref_type') NOT IN ('REGULAR', 'CROSS') OR json_extract_string(b, '$.join_type') NOT IN ('INNER', 'LEFT'))]}
+    FOR r IN [{node: q['node'], reader: q['reader'], sources: list_prepend(json_extract(q['node'], '$.from_table'), json_extract(q['node'], '$.from_table.**'))}
+        FOR q IN @counted_rows@]
+    IF json_extract_string(r['node'], '$.type') = 'SELECT_NODE' AND len([n FOR n IN json_extract(r['node'], '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+            AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@)]) = 0
+        AND NOT regexp_matches(CAST(r['node'] AS VARCHAR),
+            '"(?:class|type)":"(?:STAR|WINDOW|PARAMETER|COLLATE|PIVOT|POSITIONAL_REFERENCE|DISTINCT_MODIFIER|LIMIT_PERCENT_MODIFIER|SET_OPERATION_NODE)"')
+        AND json_array_length(r['node'], '$.group_expressions') + json_array_length(r['node'], '$.group_sets') = 0
+        AND concat_ws('', json_type(r['node'], '$.having'), json_type(r['node'], '$.qualify'), json_type(r['node'], '$.sample')) IN ('', 'NULLNULLNULL')
+        AND NOT list_has_any([lower(x) FOR x IN json_extract_string(r['node'], '$..function_name')], [@others@, @random@])
+        AND len([m FOR m IN json_extract(r['node'], '$.modifiers[*]') IF json_extract_string(m, '$.type') = 'LIMIT_MODIFIER' AND NOT coalesce(
+            json_extract_string(r['node'], '$.from_table.type') = 'BASE_TABLE' AND json_type(m, '$.offset') = 'NULL'
+            AND coalesce(json_extract_string(m, '$.limit_type'), 'ROW_COUNT') = 'ROW_COUNT' AND TRY_CAST(coalesce(json_extract_string(m, '$.limit.literal.text'),
+                json_extract_string(m, '$.limit.value.value')) AS HUGEINT) >= @view_rows@, false)]) = 0]
+ IF len(p['tables']) = 1 AND len(p['joined']) = 0 AND len(list_distinct(p['columns'])) = len(p['columns'])]
+
+-- name: counted_rows
+-- What a SELECT counts that has all counts of the statement, if each of them sums weights alone and the view is named once.
+[{node: CASE json_extract_string(a, '$.from_table.type') WHEN 'SUBQUERY' THEN json_extract(a, '$.from_table.subquery.node')
+        WHEN 'BASE_TABLE' THEN [w['node'] FOR w IN @withs@ IF w['name'] = lower(json_extract_string(a, '$.from_table.table_name'))][1] END,
+  reader: coalesce(nullif(json_extract_string(a, '$.from_table.alias'), ''), json_extract_string(a, '$.from_table.table_name'), 'unnamed_subquery')}
+ FOR a IN json_extract(tree, '$.**') IF json_extract_string(a, '$.type') = 'SELECT_NODE' AND json_array_length(a, '$.from_table.column_name_alias') = 0
+    AND NOT contains(CAST(json_extract(a, @own@) AS VARCHAR), '"SELECT_NODE"')
+    AND len(@calls@) > 0 AND len([n FOR n IN flatten([json_extract(x, '$.**') FOR x IN json_extract(a, @own@)]) IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]) = len(@calls@)
+    AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@not_weighed@])
+    AND len([b FOR b IN json_extract_string(tree, '$..table_name') IF lower(b) = @release@]) = 1
+    AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"') AND len(list_distinct([w['name'] FOR w IN @withs@])) = len(@withs@)]
+
+-- name: withs
+[{name: lower(json_extract_string(w, '$.key')), node: CASE WHEN json_array_length(w, '$.value.aliases') = 0
+    THEN coalesce(json_extract(w, '$.value.query_node'), json_extract(w, '$.value.query.node')) END} FOR w IN json_extract(tree, '$..cte_map.map[*]')]
+
+-- name: passing
+-- The view, and each WITH that selects all its columns.
+list_concat([@release@], [w['name'] FOR w IN @withs@ IF lower(json_extract_string(w['node'], '$.from_table.table_name')) = @release@
+    AND len([s FOR s IN json_extract(w['node'], '$.select_list[*]') IF json_extract_string(s, '$.type') = 'STAR' AND json_extract_string(s, '$.relation_name') = ''
+        AND json_extract_string(s, '$.columns') = 'false']) > 0])
