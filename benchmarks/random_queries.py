@@ -67,7 +67,8 @@ alone. One kind in 23 has questions that the page refuses.
 
 Answers of the second and third door are compared with those of the first, to a relative difference of 1e-9.
 Differences of the third are those that docs/sql.md names: subtotals by public columns, and public columns beside an
-attribute in a release of `publish_splu`, are estimates there.
+attribute in a release of `publish_splu`, are estimates there. It rounds weights, so a quotient by a count below one
+may differ by a little more.
 A foreign error has the words of DuckDB, sqlglot or Python.
 
 """
