@@ -290,6 +290,14 @@ def unasked(prepared_file: Path) -> Iterator[None]:
 
 
 @pytest.fixture
+def asked() -> Iterator[None]:
+    """One test that counts, in a module that is ``unasked``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(macros, "_functions", FUNCTIONS)
+        yield
+
+
+@pytest.fixture
 def con(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
 ) -> Iterator[duckdb.DuckDBPyConnection]:

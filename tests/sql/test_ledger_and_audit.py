@@ -10,6 +10,8 @@ import pytest
 
 from duckdb_priv.engine import drawing
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""
 
@@ -276,12 +278,14 @@ def test_an_audit_counts_unique_records(con, published):
     assert audit(con, "r")[None, "singletons"]["value"] == pytest.approx(99 / 200)
 
 
+@pytest.mark.usefixtures("asked")
 def test_an_audit_changes_nothing(released, inventory):
     before = inventory(released)
     audit(released, "r")
     assert inventory(released) == before
 
 
+@pytest.mark.usefixtures("asked")
 def test_release_files_of_one_name_are_distinguished_when_attached(prepared, tmp_path, published):
     """Macros carry their numbers with them: two hospitals, one name, and neither is in use."""
     for name, retention in (("north", 0.2), ("south", 0.8)):

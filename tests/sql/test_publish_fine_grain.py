@@ -10,6 +10,8 @@ import pytest
 
 from duckdb_priv.mechanism.shuffled_retention import shuffled_epsilon
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PAGE = Path(__file__).parents[2] / "docs" / "fine_grain.md"
 
 
@@ -230,6 +232,7 @@ def test_the_same_parameters_give_the_same_records_and_others_do_not(con):
         assert con.execute(f"SELECT count(*) FROM ({same})").fetchone() == (0,)
 
 
+@pytest.mark.usefixtures("asked")
 def test_several_sensitive_columns_have_requirements_of_their_own(con):
     con.execute("CREATE TABLE both_of AS SELECT *, ward::VARCHAR AS w FROM visits")
     con.execute(
@@ -258,6 +261,7 @@ def test_a_tolerance_does_not_publish_the_frequencies(con):
     assert json.loads(rows.fetchone()[0]) == {"direction": "both", "tolerance": 3.0}
 
 
+@pytest.mark.usefixtures("asked")
 def test_what_the_page_publishes_keeps_its_promises(prepared):
     blocks = re.findall(r"```sql publisher\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     with prepared(None) as con:

@@ -14,6 +14,8 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 COLUMNS = ("age", "gender", "town")
 LEVELS = "{'age': 2, 'gender': 0, 'town': 1}"
 ARGUMENTS = {
@@ -157,6 +159,7 @@ def test_the_catalog_holds_what_is_public_and_nothing_else(con):
     ).fetchall() == [(0,)]
 
 
+@pytest.mark.usefixtures("asked")
 def test_estimates_are_counts_over_beta_with_their_interval(released):
     rows = released.execute(
         "SELECT gender, count(*) FILTER (age = '20-39'),"
@@ -184,6 +187,7 @@ def test_estimates_are_counts_over_beta_with_their_interval(released):
         assert interval["high"] == pytest.approx(float(expected.high))
 
 
+@pytest.mark.usefixtures("asked")
 def test_the_interval_reaches_as_far_as_what_may_be_hidden(con):
     """Of 20 classes of 143 records and 40 of 28 or 29, 20 must be sampled at a rate of .3: small classes are missing.
 
@@ -203,6 +207,7 @@ def test_the_interval_reaches_as_far_as_what_may_be_hidden(con):
     assert value == pytest.approx(20 / 0.3)
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("kept", [1, 5, 10, 300])
 def test_the_interval_begins_at_the_records_that_are_seen(con, kept):
     """Of a high rate and few records, what is seen is more than the score interval begins with."""
@@ -224,6 +229,7 @@ def test_the_interval_begins_at_the_records_that_are_seen(con, kept):
     assert (low, high) == pytest.approx((expected.low, expected.high))
 
 
+@pytest.mark.usefixtures("asked")
 def test_a_missing_value_and_a_generalized_one_are_asked_for_like_any_other(con):
     publish(con, levels="{'age': 3, 'gender': 0, 'town': 2}")
     ((everything, missing, f, m),) = con.execute(
@@ -236,6 +242,7 @@ def test_a_missing_value_and_a_generalized_one_are_asked_for_like_any_other(con)
     assert abs(everything - 4000) < 6.2 * math.sqrt(4000)
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("method", ["inverse", "bayesian"])
 def test_the_distribution_is_scaled_too(released, method):
     rows = released.execute(
@@ -256,6 +263,7 @@ def test_the_distribution_is_scaled_too(released, method):
             )
 
 
+@pytest.mark.usefixtures("asked")
 def test_asking_wrongly_is_an_error_that_says_what_is_right(released):
     for call, message in [
         ("priv.reconstructed_count('public.age', age, '20-39')", "write weight := scale"),
@@ -274,6 +282,7 @@ def test_asking_wrongly_is_an_error_that_says_what_is_right(released):
         released.execute("FROM priv.reconstructed_distribution('public.age')")
 
 
+@pytest.mark.usefixtures("asked")
 def test_beside_a_release_of_another_mechanism(released):
     released.execute(
         "FROM priv.publish_uniform('visits', 'uniform', sensitive := 'town', retention := 0.5, public := 'gender')"
@@ -292,6 +301,7 @@ def test_beside_a_release_of_another_mechanism(released):
             released.execute(f"SELECT {call}")
 
 
+@pytest.mark.usefixtures("asked")
 def test_a_release_file_answers_without_python_and_holds_nothing_private(con, tmp_path):
     receipt = publish(con)
     con.execute(f"FROM priv.export_release('public', '{tmp_path}/public.duckdb')")
@@ -431,6 +441,7 @@ def test_an_audit_finds_what_does_not_hold(released, damage, guarantee):
     assert failed == [("verdict",), (guarantee,)]
 
 
+@pytest.mark.usefixtures("asked")
 def test_any_name_and_any_value(con):
     con.execute(
         """CREATE TABLE "od'd" AS SELECT i % 2 AS "_value", '"' || i % 3 AS "we""ird", i % 2 = 0 AS "Level",

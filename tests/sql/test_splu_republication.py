@@ -9,6 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 VISITS = """
     CREATE TABLE visits AS
     SELECT id, 'v' || (id * id % 29) % 7 AS disease, id % 5 AS drug, id % 2 = 0 AS young FROM range(2001) AS t(id)
@@ -153,6 +155,7 @@ def test_more_new_records_than_people_come_are_refused(
     assert rows(released, "SELECT count(*) FROM r") == [(2000,)]
 
 
+@pytest.mark.usefixtures("asked")
 def test_new_records_are_appended(con: duckdb.DuckDBPyConnection) -> None:
     assert publish(con) == (2001, 2000, 1)
     before = rows(con, "FROM r")
