@@ -113,6 +113,10 @@ def test_a_subquery_of_a_prepared_statement_is_refused_or_keeps_its_weights(esti
     connection.execute("CREATE OR REPLACE TEMP TABLE own AS SELECT 'visits' AS ward, 2 AS disease")
     asked_own = "SELECT count(*), current_role FROM (SELECT ward FROM own) AS visits GROUP BY ALL"
     assert connection.execute(asked_own).fetchall() == [(1, "duckdb")]
+    connection.execute("CREATE OR REPLACE TEMP TABLE visits AS SELECT 'north' AS ward")
+    same_name = "SELECT count(*) FROM (SELECT ward FROM visits) AS t"
+    assert connection.execute(same_name).fetchall() == [(1,)]
+    connection.execute("DROP TABLE temp.visits")
     for question in (
         "FROM _priv_view_rows()",
         "SELECT ward, count(*) FROM _priv_view_rows() GROUP BY 1",

@@ -160,11 +160,14 @@ concat('SELECT ', concat_ws(', ', @shown@, CASE
 -- name: own_weight
 -- The query whose text is that of the value "current_role" of SQL, which a SELECT finds that has no such column: the weight of a
 -- row of a subquery that passes on some columns of the view, or else the name of the user, for a row of another table.
--- The weight depends on the columns that are passed on: rows that agree in all of them share the sum of their weights.
+-- The weight depends on the columns that are passed on: rows that agree in all of them share the sum of their weights. It is 1 where a
+-- temporary table of the same name is counted.
 [CASE WHEN contains(replace(lower(t), '""', '"'), @release@) THEN @weighing@ ELSE 'SELECT ''duckdb''' END FOR t IN [@statement@]][1]
 
 -- name: weighing
-FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM _priv_view_rows()) SELECT system.main.sum(_priv_weight) / system.main.count_star() FROM (', json_deserialize_sql(concat(
+FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM _priv_view_rows()) SELECT CASE WHEN (SELECT system.main.count_star() FROM (SELECT table_name FROM duckdb_tables() WHERE temporary',
+        ' UNION ALL SELECT view_name FROM duckdb_views() WHERE temporary) AS t(n) WHERE lower(n) = ''', replace(@release@, '''', ''''''), ''') > 0 THEN 1e0',
+        ' ELSE system.main.sum(_priv_weight) / system.main.count_star() END FROM (', json_deserialize_sql(concat(
         '{"error":false,"statements":[{"node":', replace(CAST(p['node'] AS VARCHAR), concat('"select_list":[', p['list']), concat(
             '"select_list":[{"class":"COLUMN_REF","type":"COLUMN_REF","alias":"","column_names":[', to_json(p['dropped']), ',"current_role"]},', p['list'])),
         ',"named_param_map":[]}]}')),
