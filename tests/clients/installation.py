@@ -13,6 +13,11 @@ from pathlib import Path
 
 import duckdb
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 PROGRAMS = Path(__file__).parent / "programs"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "duckdb_priv" / "clients"
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -154,19 +159,28 @@ def _once(name: str, wanted: tuple[str, ...], install: Callable[[Path], None]) -
         raise _missing[place]
     if not place.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as workshop:
-            made = Path(workshop) / "made"
-            try:
-                install(made)
-            except Missing as reason:
-                _missing[place] = reason
-                raise
-            try:
-                made.rename(place)
-            except OSError:
-                if not place.is_dir():
-                    raise
+        # Another process that needs the same waits, and installs nothing. A lock ends with its process.
+        with open(CACHE / f"{place.name}.lock", "a") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not place.is_dir():
+                _install(place, install)
     return place
+
+
+def _install(place: Path, install: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(dir=CACHE, ignore_cleanup_errors=True) as workshop:
+        made = Path(workshop) / "made"
+        try:
+            install(made)
+        except Missing as reason:
+            _missing[place] = reason
+            raise
+        try:
+            made.rename(place)
+        except OSError:
+            if not place.is_dir():
+                raise
 
 
 def _run(*command: str | Path, cwd: Path | None = None) -> None:
