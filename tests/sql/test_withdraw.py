@@ -69,6 +69,26 @@ def test_a_record_is_out_of_the_next_version_of_every_release(con):
     assert 7 in ages(con, "others")
 
 
+def test_a_withdrawal_states_what_a_release_reveals_that_the_ledger_charged_to_another(con):
+    con.execute(
+        "FROM priv.publish_uniform('v', 'same', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+        " public := [], domain := ['a', 'b', 'c', 'd'], person := 'person');"
+        "FROM priv.derive('r', 'coarser', epsilon := 0.3)"
+    )
+    once = con.execute("SELECT epsilon FROM priv.ledger() WHERE release = 'r'").fetchone()[0]
+
+    def stated(number: int) -> dict[str, float]:
+        rows = con.execute(f"FROM priv.withdraw({number}, kind := 'record')").fetchall()
+        assert not any("may be 50% sure" in statement for *_, statement, _ in rows)
+        return {release: epsilon for release, _, epsilon, *_ in rows}
+
+    assert stated(7) == pytest.approx({"r": once, "same": once, "coarser": 0.3})
+    con.execute("UPDATE v SET disease = if(disease = 'a', 'b', 'a') WHERE id = 9")
+    for release in ("r", "same", "coarser"):
+        con.execute(f"FROM priv.refresh('{release}')")
+    assert stated(8) == pytest.approx({"r": 2 * once, "same": 2 * once, "coarser": 0.6})
+
+
 def test_all_records_of_a_person_are_out(con):
     con.execute("FROM priv.withdraw('P0007')")
     con.execute("FROM priv.refresh('r')")
