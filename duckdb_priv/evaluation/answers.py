@@ -94,7 +94,7 @@ def count(connection: Connection, source: Source) -> None:
             WITH cell AS (
                 SELECT {"".join(f"{cell}, " for cell in cells)}{key_expression(column, source.types[column])}
                     AS _priv_value, count(*) AS _priv_count
-                FROM {source.table} AS _priv_source WHERE {_in_cells(columns, "_priv_source")} GROUP BY ALL
+                FROM {source.table} AS _priv_source WHERE {_in_cells(columns)} GROUP BY ALL
             ), counted AS (
                 SELECT * EXCLUDE (_priv_value), _priv_value::VARCHAR AS value FROM cell
             )
@@ -144,14 +144,13 @@ def reconstruct(
         for name, names in asked:
             columns = spelled(names, reader.types, reader.release, "public")
             lay_out(connection, name, names, [reader.types[column] for column in columns])
-            table = identifier(reader.release)
             distribution = _distribution(
                 reader,
                 named[name],
                 method,
                 confidence,
                 group_columns=", ".join(_numbered(identifier(column) for column in columns)),
-                condition=_in_cells(columns, table),
+                condition=_in_cells(columns),
             )
             connection.execute(
                 f"""
@@ -281,17 +280,18 @@ def _numbered(columns: Iterable[str]) -> list[str]:
     return [f"{column} AS _priv_c{n}" for n, column in enumerate(columns)]
 
 
-def _in_cells(columns: Sequence[str], table: str) -> str:
-    """Write the condition that a row is in a cell of one of the queries."""
-    same = (
-        f"_priv_cell._priv_c{n} IS NOT DISTINCT FROM {table}.{identifier(column)}"
-        for n, column in enumerate(columns)
+def _in_cells(columns: Sequence[str]) -> str:
+    """Write the condition that a row is in a cell of one of the queries; missing values are equal inside a struct."""
+    if not columns:
+        return "true"
+    asked, own = (
+        ", ".join(f"_priv_c{n} := {name}" for n, name in enumerate(names))
+        for names in (
+            [f"_priv_cell._priv_c{n}" for n in range(len(columns))],
+            [identifier(column) for column in columns],
+        )
     )
-    return (
-        f"EXISTS (FROM temp.main._priv_asked AS _priv_cell WHERE {' AND '.join(same)})"
-        if columns
-        else "true"
-    )
+    return f"struct_pack({own}) IN (SELECT struct_pack({asked}) FROM temp.main._priv_asked AS _priv_cell)"
 
 
 def same_cell(size: int, other: str) -> str:

@@ -88,7 +88,7 @@ def refuse_ending(place: Path, form: str) -> None:
     if of_another or OTHER_FORMATS.fullmatch(ending):
         raise InvalidParameter(
             f"a name that ends in .{ending} is none of what format := {form!r} writes",
-            hint=" or ".join(["choose a name that ends in .duckdb", *of_another]),
+            hint=" or ".join([f"choose a name that ends in .{form}", *of_another]),
         )
 
 

@@ -57,8 +57,8 @@ def export(con, path: Path, form: str = "duckdb", release: str = "out"):
         ("out.CSV", "duckdb", "choose a name that ends in .duckdb"),
         ("out.xlsx", "duckdb", "choose a name that ends in .duckdb"),
         ("out.parquet", "duckdb", "choose a name that ends in .duckdb or format := 'parquet'"),
-        ("out.csv", "parquet", "choose a name that ends in .duckdb"),
-        ("out.duckdb", "parquet", "choose a name that ends in .duckdb or format := 'duckdb'"),
+        ("out.csv", "parquet", "choose a name that ends in .parquet"),
+        ("out.duckdb", "parquet", "choose a name that ends in .parquet or format := 'duckdb'"),
     ],
 )
 def test_a_name_that_promises_another_format_is_refused(out, tmp_path, name, form, remedy):
@@ -282,3 +282,25 @@ def test_lines_that_end_in_two_characters(con, tmp_path, monkeypatch, name):
         reader.execute(Path("setup.sql").read_text("utf-8"))
         for question in questions:
             assert reader.execute(question).fetchall() == nearly(con.execute(question).fetchall())
+
+
+def test_a_release_named_like_one_of_its_public_columns_is_exported_with_its_card(con, tmp_path):
+    con.execute(VISITS)
+    con.execute("UPDATE visits SET age = NULL WHERE id % 9 = 0")
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'age', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+        " public := ['age'])"
+    )
+    path = tmp_path / "age.duckdb"
+    con.execute(f"FROM priv.export_release('age', '{path}')").fetchall()
+    assert path.with_suffix(".html").exists()
+    con.execute(
+        "CREATE TABLE asked AS SELECT row_number() OVER () AS query, {'age': age::VARCHAR} AS conditions,"
+        " 'disease' AS attribute, 'flu' AS value FROM visits GROUP BY age"
+    )
+    answered, true, flu = con.execute(
+        "SELECT count(estimate), sum(true_count), (SELECT count(*) FROM visits WHERE disease = 'flu')"
+        " FROM priv.evaluate('visits', 'age', workload := 'asked')"
+    ).fetchone()
+    assert answered == con.execute("SELECT count(*) FROM asked").fetchone()[0]
+    assert true == flu
