@@ -45,8 +45,9 @@ FROM_NOW_ON = (
 def _cost(releases: int) -> str:
     if not releases:
         return "Nothing was published with the former secret, so this costs nothing."
-    several = f"{releases} releases were" if releases > 1 else "One release was"
-    return (
-        f"{several} published with the former secret, and stay as they are: who has it can undo their noise, now as"
-        f" before. {FROM_NOW_ON}"
+    several = (
+        f"{releases} releases were published with the former secret, and stay as they are: who has it can undo their"
+        if releases > 1
+        else "One release was published with the former secret, and stays as it is: who has it can undo its"
     )
+    return f"{several} noise, now as before. {FROM_NOW_ON}"

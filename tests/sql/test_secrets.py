@@ -165,7 +165,9 @@ class TestRotation:
         con.execute(UNIFORM.format("two"))
         reported = self.rotate(con)
         assert reported["releases"] == 2
-        assert reported["statement"].startswith("2 releases were published with the former secret")
+        assert reported["statement"].startswith(
+            "2 releases were published with the former secret, and stay as they are"
+        )
         con.execute(UNIFORM.format("three"))
         assert con.execute("SELECT adds > 0 FROM priv.ledger()").fetchall() == [
             (True,), (False,), (True,),
