@@ -292,6 +292,29 @@ def test_the_audit_finds_what_was_tampered_with(con):
     assert holds["groups_represented"] is False
 
 
+def test_the_audit_compares_nothing_with_a_source_that_has_other_records(con):
+    con.execute(
+        "CREATE TABLE stays AS SELECT i AS id, i % 3 AS ward, 'd' || i * i % 23 % 4 AS disease"
+        " FROM range(3000) AS t(i)"
+    )
+    con.execute(
+        "FROM priv.publish_reconstruction_private('stays', 'waits', sensitive := 'disease', record_id := 'id',"
+        " retention := 0.5, epsilon := 0.3, delta := 0.3)"
+    )
+    con.execute("INSERT INTO stays SELECT i, 1, 'd1' FROM range(3000, 3010) AS t(i)")
+    con.execute("FROM priv.refresh('waits')")
+    assert con.execute(
+        "SELECT state FROM priv.publications() WHERE release = 'waits'"
+    ).fetchall() == [("waiting",)]
+    holds = dict(con.execute("SELECT guarantee, holds FROM priv.audit('waits')").fetchall())
+    assert holds["verdict"] is True
+    assert "source" in holds
+    assert "groups_represented" not in holds
+    con.execute("DELETE FROM stays WHERE id >= 3000")
+    holds = dict(con.execute("SELECT guarantee, holds FROM priv.audit('waits')").fetchall())
+    assert holds["groups_represented"] is True
+
+
 def test_the_audit_finds_homogeneous_unions(con):
     """Four records say little of what they have in common; the five thousand around them say all."""
     con.execute(

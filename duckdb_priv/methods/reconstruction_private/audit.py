@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from duckdb_priv.engine.aggregates import GroupCounts, aliased, count_groups
 from duckdb_priv.engine.source import key_expression
+from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.reconstruction_privacy import sample_size, threshold
 from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.tails import tails
@@ -47,6 +48,8 @@ def audit(subject: Subject) -> list[AuditRow]:
     counts = count_groups(subject.workspace, subject.source.table, public, sensitive)
     if claim.get("grown"):
         return [*rows, *_grown(subject, operator, claim, public)]
+    if subject.source.rows != last_of(subject.workspace.cursor, subject.attribute.release).records:
+        return [*rows, source_changed(subject)]
     represented, largest = _represented(subject, public, claim["sample_size"])
     rows += [
         represented,
