@@ -1,5 +1,5 @@
 -- FROM priv.publish_for_questions(source, release, sensitive := …, questions := 'ranges' | 'prefixes' | 'mean' | 'values' | 'table',
---   bins := […] | low := …, high := …, bins := 64, epsilon := … | rho1 := …, rho2 := …
+--   bins := […] | low := …, high := … [, bins := 64], epsilon := … | rho1 := …, rho2 := …
 --   [, rounding := 'middle' | 'random'] [, clip := false] [, record_id := …] [, population := …] [, exclude := […]] [, public := […]]
 --   [, person := … [, max_rows := …]] [, title := …] [, description := …] [, contact := …] [, licence := …] [, labels := …]
 --   [, republish := false] [, replace := false])

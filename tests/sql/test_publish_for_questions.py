@@ -104,6 +104,13 @@ def test_a_value_is_the_middle_of_its_bin(con, column, bins, expected):
     ).fetchone() == (1,)
 
 
+def test_between_two_edges_there_are_64_bins_unless_stated(con):
+    publish(
+        con, "sensitive := 'age', questions := 'prefixes', low := 0, high := 128, epsilon := 2.0"
+    )
+    assert values(con) == [f"{2 * n}.5" for n in range(64)]
+
+
 def test_random_rounding_keeps_the_mean_and_is_the_same_again(con):
     asked = "sensitive := 'age', bins := [0, 30, 80], questions := 'mean', epsilon := 1.5, rounding := 'random'"
     publish(con, asked)
@@ -211,6 +218,8 @@ def test_several_columns_and_a_table_of_questions(con):
         ("sensitive := 'age', low := 80, high := 0, bins := 4", "edges of 'age' do not increase"),
         ("sensitive := 'age', low := 0, bins := 4", "as a number, without low and high"),
         ("sensitive := 'age', bins := 4", "as a number, without low and high"),
+        ("sensitive := 'age', low := 0", "as a number, without low and high"),
+        ("sensitive := 'age'", "the bins of 'age' are missing"),
         ("sensitive := 'age', low := 0, bins := [0, 80, 90]", "are given twice"),
         ("sensitive := 'age', bins := [0, 'nan'::DOUBLE, 90]", "is .*nan.*, which is no finite number"),
         ("sensitive := 'age', bins := ['0', 'much']", "an edge of 'age' is 'much', which is no finite number"),

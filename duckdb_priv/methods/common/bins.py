@@ -31,6 +31,8 @@ from duckdb_priv.sqltext.quoting import identifier, listed, literal
 from duckdb_priv.sqltext.reading import counts_of
 from duckdb_priv.sqltext.templates import section
 
+USUAL = 64
+"""The number of bins between two edges if none is stated."""
 DIGITS = 12
 """Digits of equally spaced edges and of the middles of bins."""
 
@@ -144,6 +146,12 @@ def _edges(
     workspace: Workspace, attribute: str, kind: str, bins: Any, low: Any, high: Any
 ) -> tuple[float, ...]:
     """Return the edges on the axis, in increasing order."""
+    if bins is None and low is None and high is None:
+        raise InvalidParameter(
+            f"the bins of {attribute!r} are missing",
+            hint="write bins := [0, 20, 40, 65, 100], or low := 0, high := 100",
+        )
+    bins = USUAL if bins is None else bins
     listed = isinstance(bins, list | tuple)
     if listed == (low is not None) or listed == (high is not None):
         raise InvalidParameter(
@@ -176,7 +184,8 @@ def _edges(
     _check_number(attribute, len(found) - 1)
     if any(right <= left for left, right in pairwise(found)):
         raise InvalidParameter(
-            f"the edges of {attribute!r} do not increase", hint="write the lowest first, each once"
+            f"the edges of {attribute!r} do not increase",
+            hint="write the lowest first, each once" + ("" if listed else ", or take fewer bins"),
         )
     return tuple(found)
 

@@ -31,8 +31,9 @@ class ForQuestionsArguments(Arguments):
     )
     bins: Any = argument(
         ANYTHING,
-        "the edges of the bins, or how many bins of equal width there are",
+        "the edges of the bins, or how many bins of equal width there are: 64 unless stated",
         "[0, 20, 40, 65, 100]",
+        default=None,
     )
     low: Any = argument(ANYTHING, "the lower edge of the first bin", "0", default=None)
     high: Any = argument(ANYTHING, "the upper edge of the last bin", "100", default=None)
