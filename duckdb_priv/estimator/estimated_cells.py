@@ -46,13 +46,15 @@ class WeightedTable:
     rows: int
 
     @property
+    def names(self) -> list[str]:
+        """Return the names of its columns in lower case."""
+        return [name.lower() for name in (*self.public, *(each.name for each in self.attributes))]
+
+    @property
     def summable(self) -> bool:
         """Whether each record has a weight for every value, and no column has the name of the weight."""
         forms = [form_of(each) for each in self.attributes]
-        columns = {
-            name.lower() for name in (*self.public, *(each.name for each in self.attributes))
-        }
-        taken = columns & {name.strip('"') for name in (WEIGHT, ROW)}
+        taken = {*self.names} & {name.strip('"') for name in (WEIGHT, ROW)}
         return (
             bool(forms)
             and not taken
@@ -194,6 +196,7 @@ def _judge(table: WeightedTable) -> str:
             "decomposed": _listed(names.DECOMPOSED),
             "squared": _listed(SQUARED),
             "sensitive": _listed([each.name.lower() for each in table.attributes]),
+            "of_view": _listed(table.names),
             # A sample does not show which values exist.
             "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
             "random": _listed(names.RANDOM),

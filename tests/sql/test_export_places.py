@@ -12,6 +12,7 @@ import pytest
 from comparing import nearly
 from conftest import VISITS
 
+import duckdb_priv
 from duckdb_priv.publisher import placing
 
 
@@ -284,7 +285,7 @@ def test_lines_that_end_in_two_characters(con, tmp_path, monkeypatch, name):
             assert reader.execute(question).fetchall() == nearly(con.execute(question).fetchall())
 
 
-def test_a_release_named_like_one_of_its_public_columns_is_exported_with_its_card(con, tmp_path):
+def test_a_release_named_like_one_of_its_public_columns_is_exported_and_answers(con, tmp_path):
     con.execute(VISITS)
     con.execute("UPDATE visits SET age = NULL WHERE id % 9 = 0")
     con.execute(
@@ -304,3 +305,18 @@ def test_a_release_named_like_one_of_its_public_columns_is_exported_with_its_car
     ).fetchone()
     assert answered == con.execute("SELECT count(*) FROM asked").fetchone()[0]
     assert true == flu
+    # The name alone is the column, for every door.
+    question = (
+        "SELECT age, count(*) FROM age WHERE disease = 'flu' AND age > 80 GROUP BY age ORDER BY age"
+    )
+    with duckdb.connect(str(path), read_only=True) as release:
+        expected = release.execute(
+            "SELECT age, priv.reconstructed_count('age', noisy_disease, 'flu') FROM age WHERE age > 80"
+            " GROUP BY age ORDER BY age"
+        ).fetchall()
+        assert duckdb_priv.reconstruct(release, question).fetchall() == nearly(expected)
+        release.execute("USE estimated")
+        assert release.execute(question).fetchall() == nearly(expected)
+        for rows in ("SELECT age FROM age", "SELECT a, count(*) FROM age AS a GROUP BY a"):
+            with pytest.raises(duckdb.InvalidInputException, match="not real records"):
+                release.execute(rows).fetchall()

@@ -92,7 +92,10 @@
             OR json_extract_string(o.it, '$.join_type') NOT IN ('INNER', 'LEFT')
             OR json_extract_string(o.it, '$.join_type') = 'LEFT' AND starts_with(l.place, o.place || '.right'))), false) AS joined,
         coalesce(bool_or(o.kind = 'STAR' AND lower(json_extract_string(o.it, '$.relation_name')) = lower(l.name)), false) AS handed,
-        coalesce(bool_or(o.class = 'COLUMN_REF' AND lower(json_extract_string(o.it, '$.column_names[#-1]')) = lower(l.name)), false) AS row
+        coalesce(bool_or(o.class = 'COLUMN_REF' AND lower(json_extract_string(o.it, '$.column_names[#-1]')) = lower(l.name)
+            -- A column of that name goes before the row.
+            AND NOT (lower(l.name) IN (@of_view@) AND (json_array_length(o.it, '$.column_names') = 1
+                OR lower(json_extract_string(o.it, '$.column_names[#-2]')) = lower(l.name)))), false) AS row
     FROM leaf AS l LEFT JOIN own AS o ON o.owner = l.reader GROUP BY l.reader
 ), wrong(says) AS (
     SELECT CASE
