@@ -48,7 +48,7 @@ class Published:
         if other := [
             each for each in sorted({*mine, *theirs}) if mine.get(each) != theirs.get(each)
         ]:
-            return f"another {' and '.join(other)}"
+            return f"another {' and '.join(other)}".replace("derived_from", "finer release")
         return "another domain, unless the secret is another one; domain := […] keeps it"
 
 

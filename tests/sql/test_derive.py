@@ -87,6 +87,15 @@ def test_the_ledger_charges_the_finest_once(con):
     rows = con.execute("SELECT release, adds > 0, total FROM priv.ledger()").fetchall()
     assert [(release, adds) for release, adds, _ in rows] == [("fine", True), ("coarse", False)]
     assert rows[0][2] == rows[1][2]
+    con.execute(
+        "FROM priv.publish_uniform('v', 'again', sensitive := 'disease', record_id := 'id', public := ['seat'],"
+        " retention := 0.1)"
+    )
+    ((reason,),) = con.execute(
+        "SELECT reason FROM priv.ledger(details := true) WHERE release = 'again'"
+    ).fetchall()
+    assert "derived_from" not in reason
+    con.execute("FROM priv.drop_release('again')")
     assert con.execute(
         "SELECT DISTINCT holds FROM priv.audit('coarse') WHERE holds IS NOT NULL"
     ).fetchall() == [(True,)]
