@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -140,7 +141,8 @@ class Kernel:
         """Make tables and bit sources on a cursor, and return the query of the published rows over a table.
 
         ``staged`` names the steps whose tables exist already (``stage``). If ``room`` says that the records fit in
-        memory, their bits are drawn at once and the query reads them there. Otherwise, a query that runs several times
+        memory, their bits are drawn at once and the query reads them there; if not, a kernel that gathers does so from
+        one batch after the other. Otherwise, a query that runs several times
         would draw them ``again``, so it reads the rows from a temporary table of this name. The sources are valid until
         the context ends.
         """
@@ -152,6 +154,14 @@ class Kernel:
             if room and self.drawing:
                 query = fill(self.drawing.records, fillings)
                 table = self.drawing.at_once(cursor, query, self.random_bits, room)
+                if table is None and self.gathers:
+                    bare = stack.enter_context(duckdb.connect(config={"threads": 1}))
+                    work = partial(self._gathered, bare, fillings)
+                    found = self.drawing.in_pieces(cursor, query, self.random_bits, work)
+                    cursor.register(AT_ONCE, pa.concat_tables(found))
+                    stack.callback(cursor.unregister, AT_ONCE)
+                    yield f"FROM {AT_ONCE}"
+                    return
                 if table is not None:
                     cursor.register(AT_ONCE, table)
                     stack.callback(cursor.unregister, AT_ONCE)
@@ -163,6 +173,15 @@ class Kernel:
                 stack.callback(cursor.execute, f"DROP TABLE {again}")
                 rows = f"FROM {again}"
             yield rows
+
+    def _gathered(
+        self, bare: duckdb.DuckDBPyConnection, fillings: Mapping[str, str], piece: pa.Table
+    ) -> pa.Table:
+        """Return what the kernel gathers from records whose bits are drawn."""
+        with bare.cursor() as cursor:
+            cursor.register(AT_ONCE, piece)
+            select = fill(self.select, {**fillings, DRAWN: f"FROM {AT_ONCE}"})
+            return cursor.sql(select).to_arrow_table()
 
     def stage(
         self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()

@@ -82,21 +82,25 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     values = {f"value{n}": "UINTEGER" for n in range(len(source.sensitive))}
     columns = {"mark": "UBIGINT"} | person | values | {"texts": "VARCHAR[]"}
     select, sampled = _marked_sql(source, limit), f"mark <= {limit}::UBIGINT"
-    chosen = select if kept else f"SELECT * FROM ({select}) WHERE {sampled}"
+    names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
+    if not kept:
+        select = (
+            f"SELECT {_digests(source, parts=True)}, list(marked) FILTER ({sampled}) AS sampled"
+            f" FROM ({select}) AS marked"
+        )
+        sample = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        columns = dict.fromkeys(names, "VARCHAR") | {"sampled": f"STRUCT({sample})[]"}
     reads = source.read_types | {name: source.types[name] for name in source.person}
-    drawing = _drawing(source)
-    kernel = Kernel(reads, chosen, random_bits=streams, drawing=drawing, gathers=not kept)
+    kernel = Kernel(reads, select, random_bits=streams, drawing=_drawing(source), gathers=not kept)
     with answers.opened(kernel, columns) as rows:
+        if not kept:
+            digests = _added_up(workspace.rows(f"SELECT {', '.join(names)} FROM ({rows})"))
+            rows = f"SELECT unnest(sampled, max_depth := 2) FROM ({rows})"
         held = workspace.cursor.sql(f"SELECT * EXCLUDE (texts) FROM ({rows})").to_arrow_table(PIECE)
         workspace.cursor.register(MARKED.rpartition(".")[-1], held)
         _sample(workspace, source, streams[VALUES], f"FROM ({rows}) WHERE {sampled}")
     if kept:
         (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
-    else:
-        partial = f"SELECT {_digests(source, parts=True)} FROM ({select})"
-        parts = Kernel(reads, partial, random_bits=streams, drawing=drawing, gathers=True)
-        names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
-        digests = _added_up(answers.asked(parts, names))
     return Marked(source.rows, kept, level, digests, named=bool(source.person))
 
 

@@ -8,7 +8,7 @@ import math
 import duckdb
 import pytest
 
-from duckdb_priv.engine import drawing
+from duckdb_priv.engine import drawing, marking
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
@@ -176,6 +176,31 @@ def test_marks_are_equal_in_a_query_and_at_once(visits, published, monkeypatch, 
         visits.execute("DELETE FROM priv.mark; DELETE FROM priv.seen")
     assert marks[0] == marks[1]
     assert all(marks[0])
+
+
+def test_a_table_too_large_for_all_marks_has_the_same_digest_and_sample(
+    visits, published, monkeypatch
+):
+    found = []
+    monkeypatch.setattr(marking, "level_of", lambda rows, size=0: 2)
+    for kept, few in ((marking.KEPT, 0), (100, drawing.FEW), (100, 0)):
+        monkeypatch.setattr(marking, "KEPT", kept)
+        monkeypatch.setattr(drawing, "FEW", few)
+        monkeypatch.setattr(drawing, "BYTES_OF_RECORD", 32 if kept > 100 else 1e12)
+        monkeypatch.setattr(drawing, "PIECE", 500)
+        release = f"r{len(found)}"
+        published(
+            visits, "visits", release, sensitive="disease", retention=0.3, record_id="id", population=release
+        )  # fmt: skip
+        found.append(
+            [
+                rows(visits, f"SELECT digest FROM priv.ledger WHERE release = '{release}'"),
+                rows(visits, "SELECT mark, marks FROM priv.seen ORDER BY ALL"),
+            ]
+        )
+        visits.execute("DELETE FROM priv.seen")
+    assert found[0] == found[1] == found[2]
+    assert all(found[0])
 
 
 def audit(connection, release):
