@@ -227,6 +227,7 @@ def test_several_columns_and_a_table_of_questions(con):
         ("sensitive := 'age', bins := {'cost': 3}, low := 0, high := 80", "no column of the sensitive|'cost'"),
         ("sensitive := 'word', bins := [0, 50, 90]", "'word' has type VARCHAR, which cannot be cut into bins"),
         (f"{AGES}, questions := 'wide'", "no table or view"),
+        (f"{AGES}, questions := 'median'", "'median'\nHint: write 'ranges', 'prefixes', 'mean', 'values', or"),
         (f"{AGES}, questions := 'nowhere'", "a row of the table of questions 'nowhere' names no bin"),
         (f"{AGES}, questions := 'weightless'", "a row without a range, or without a weight above 0"),
         (f"{AGES}, questions := 'none'", "the table of questions 'none' has no row"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, echoed
+from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.questions import (
     listed_gram,
@@ -56,7 +56,10 @@ def _listed(
 ) -> Matrix:
     """Return the Gram matrix of weighted ranges in a table."""
     columns = {"low": "low::VARCHAR", "high": "high::VARCHAR", "weight": "weight::DOUBLE"}
-    rows = read_columns(workspace, source, "questions", table, columns)
+    try:
+        rows = read_columns(workspace, source, "questions", table, columns)
+    except UnknownName as unknown:
+        raise UnknownName(unknown.message, hint=f"{HINT}. {unknown.hint}") from None
     if not rows:
         raise InvalidParameter(f"the table of questions {echoed(table)} has no row", hint=HINT)
     lows, highs, weights = zip(*sorted(rows, key=repr), strict=True)
