@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,16 +264,11 @@ class Aggregates:
     def opened(self, kernel: Kernel, types: Mapping[str, str]) -> Iterator[str]:
         """Yield a query of the kernel's rows for all records, which may run several times.
 
-        ``types`` gives its columns and their types.
+        A kernel that gathers may return a row for each batch. ``types`` gives its columns and their types.
         """
         cursor, room = self.workspace.cursor, self.workspace.room(self.source.rows)
         with kernel.opened(cursor, self.source.table, (), room, ROWS) as rows:
             yield f"SELECT {in_types(types)} FROM ({rows})"
-
-    def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Return the kernel's texts under these names for all records: one row, or one row per batch."""
-        with kernel.opened(self.workspace.cursor, self.source.table) as rows:
-            return self.workspace.rows(f"SELECT {identifiers(names)} FROM ({rows})")
 
     def sample(self, columns: Sequence[str], share: float) -> str:
         """Return a table expression for a sample of the columns, of about this share of the records."""

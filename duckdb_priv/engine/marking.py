@@ -82,25 +82,24 @@ def mark_records(workspace: Workspace, source: Source) -> Marked | None:
     values = {f"value{n}": "UINTEGER" for n in range(len(source.sensitive))}
     columns = {"mark": "UBIGINT"} | person | values | {"texts": "VARCHAR[]"}
     select, sampled = _marked_sql(source, limit), f"mark <= {limit}::UBIGINT"
-    names = [f"{each}{n}" for n in range(len(source.sensitive) or 1) for each in PARTS]
+    parts = _digests(source)
     if not kept:
+        named = ", ".join(f"{sql} AS {name}" for name, sql in parts.items())
         select = (
-            f"SELECT {_digests(source, parts=True)}, list(marked) FILTER ({sampled}) AS sampled"
-            f" FROM ({select}) AS marked"
+            f"SELECT {named}, list(marked) FILTER ({sampled}) AS sampled FROM ({select}) AS marked"
         )
         sample = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        columns = dict.fromkeys(names, "VARCHAR") | {"sampled": f"STRUCT({sample})[]"}
+        columns = dict.fromkeys(parts, "VARCHAR") | {"sampled": f"STRUCT({sample})[]"}
     reads = source.read_types | {name: source.types[name] for name in source.person}
     kernel = Kernel(reads, select, random_bits=streams, drawing=_drawing(source), gathers=not kept)
     with answers.opened(kernel, columns) as rows:
+        listed = ", ".join(parts.values() if kept else parts)
+        digests = _added_up(workspace.rows(f"SELECT {listed} FROM ({rows})"))
         if not kept:
-            digests = _added_up(workspace.rows(f"SELECT {', '.join(names)} FROM ({rows})"))
             rows = f"SELECT unnest(sampled, max_depth := 2) FROM ({rows})"
         held = workspace.cursor.sql(f"SELECT * EXCLUDE (texts) FROM ({rows})").to_arrow_table(PIECE)
         workspace.cursor.register(MARKED.rpartition(".")[-1], held)
         _sample(workspace, source, streams[VALUES], f"FROM ({rows}) WHERE {sampled}")
-    if kept:
-        (digests,) = workspace.rows(f"SELECT {_digests(source)} FROM {MARKED}")
     return Marked(source.rows, kept, level, digests, named=bool(source.person))
 
 
@@ -202,20 +201,15 @@ def _marks_of_texts(bits: randomness.KeyedBits, texts: pa.Array) -> NDArray[np.u
     return marks
 
 
-def _digests(source: Source, *, parts: bool = False) -> str:
-    """Return the query of each sensitive column's digest; it identifies the ids and values of all records."""
+def _digests(source: Source) -> dict[str, str]:
+    """Return SQL for the parts of each sensitive column's digest, which identifies all ids and values, by name."""
     values = [f"value{n}::UBIGINT * 4294967296::UBIGINT" for n in range(len(source.sensitive))]
-    found = []
+    found: dict[str, str] = {}
     for n, value in enumerate(values or ["0::UBIGINT"]):
         pair = f"xor(mark, {value})"
-        columns = ("count(*)", f"bit_xor({pair})", f"sum({pair}::HUGEINT)")
-        if parts:
-            found += [
-                f"{each}::VARCHAR AS {name}{n}" for each, name in zip(columns, PARTS, strict=True)
-            ]
-        else:
-            found.append(" || '/' || ".join(columns))
-    return ", ".join(found)
+        parts = ("count(*)", f"bit_xor({pair})", f"sum({pair}::HUGEINT)")
+        found |= {f"{name}{n}": f"{sql}::VARCHAR" for name, sql in zip(PARTS, parts, strict=True)}
+    return found
 
 
 def _added_up(parts: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -306,11 +306,6 @@ class SparkAggregates(Aggregates):
             yield "FROM _priv_marked"
         finally:
             cursor.unregister("_priv_marked")
-
-    def asked(self, kernel: Kernel, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Run a kernel in the tasks, on each piece of the records, and return its rows."""
-        found = self._run(kernel, dict.fromkeys(names, "VARCHAR"))
-        return [tuple(row[name] for name in names) for row in found.to_pylist()]
 
     def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
         """Run a kernel in the tasks. Raise PublicationFailed if the records have changed since their first reading."""
