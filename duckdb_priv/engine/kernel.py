@@ -142,32 +142,31 @@ class Kernel:
 
         ``staged`` names the steps whose tables exist already (``stage``). If ``room`` says that the records fit in
         memory, their bits are drawn at once and the query reads them there; if not, a kernel that gathers does so from
-        one batch after the other. Otherwise, a query that runs several times
-        would draw them ``again``, so it reads the rows from a temporary table of this name. The sources are valid until
-        the context ends.
+        one batch after the other. Otherwise, a query that runs several times would draw them ``again``, so it reads the
+        rows from a temporary table of this name. The sources are valid until the context ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
                 records = f"({stack.enter_context(stage.opened(cursor, records))})"
             fillings = stack.enter_context(self._filled(cursor, records))
             self._make(cursor, fillings, staged)
+            select = self.select
             if room and self.drawing:
                 query = fill(self.drawing.records, fillings)
                 table = self.drawing.at_once(cursor, query, self.random_bits, room)
-                if table is None and self.gathers:
-                    bare = stack.enter_context(duckdb.connect(config={"threads": 1}))
-                    work = partial(self._gathered, bare, fillings)
-                    found = self.drawing.in_pieces(cursor, query, self.random_bits, work)
-                    cursor.register(AT_ONCE, pa.concat_tables(found))
-                    stack.callback(cursor.unregister, AT_ONCE)
-                    yield f"FROM {AT_ONCE}"
-                    return
+                if table is not None:
+                    fillings = {**fillings, DRAWN: f"FROM {AT_ONCE}"}
+                elif self.gathers:
+                    select = f"FROM {AT_ONCE}"
+                    with duckdb.connect(config={"threads": 1}) as bare:
+                        work = partial(self._gathered, bare, fillings)
+                        found = self.drawing.in_pieces(cursor, query, self.random_bits, work)
+                    table = pa.concat_tables(found)
                 if table is not None:
                     cursor.register(AT_ONCE, table)
                     stack.callback(cursor.unregister, AT_ONCE)
-                    fillings = {**fillings, DRAWN: f"FROM {AT_ONCE}"}
                     again = None
-            rows = fill(self.select, fillings)
+            rows = fill(select, fillings)
             if again:
                 cursor.execute(f"CREATE OR REPLACE TEMP TABLE {again} AS {rows}")
                 stack.callback(cursor.execute, f"DROP TABLE {again}")

@@ -14,6 +14,9 @@ from duckdb_priv.ledger.rules import Charge, Comparison, History, charge
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import LedgerEntry, to_json
 
+IN_WORDS = {"derived_from": "finer release"}
+"""Names of parameters in a sentence, where they differ."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -48,7 +51,7 @@ class Published:
         if other := [
             each for each in sorted({*mine, *theirs}) if mine.get(each) != theirs.get(each)
         ]:
-            return f"another {' and '.join(other)}".replace("derived_from", "finer release")
+            return f"another {' and '.join(IN_WORDS.get(each, each) for each in other)}"
         return "another domain, unless the secret is another one; domain := […] keeps it"
 
 

@@ -270,8 +270,7 @@ def describe(
     workspace: Workspace, release: str, attributes: Sequence[SensitiveAttribute], kind: str
 ) -> None:
     """Write the comments on a published table or view, and create its tables of estimates."""
-    for statement in comments.statements(workspace.cursor, release, attributes, kind):
-        workspace.cursor.execute(statement)
+    macros.run(workspace.cursor, comments.statements(workspace.cursor, release, attributes, kind))
     views.create_sensitive_tables(workspace.cursor, attributes)
 
 

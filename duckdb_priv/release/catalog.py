@@ -230,17 +230,7 @@ def spent(connection: Connection, release: str) -> float | None:
     A draw that another release was charged for, or of a derived release, counts as well: once, and again for each
     charge of it, or of what it is derived from, between the first version and the last.
     """
-    ((total,),) = connection.execute(
-        "WITH draw AS (SELECT population, lower(attribute) AS attribute, coins, max(epsilon) AS epsilon,"
-        " bool_and(epsilon IS NOT NULL) AS bounded, min(number) AS first, max(number) AS last,"
-        " bool_or(json_extract_string(parameters, 'derived_from') IS NOT NULL) AS derived"
-        " FROM priv.ledger WHERE lower(release) = lower(?) GROUP BY ALL)"
-        " SELECT CASE WHEN bool_and(bounded) THEN sum(epsilon * (1 + (SELECT count(*) FROM priv.ledger AS charged"
-        " WHERE charged.adds AND charged.number > draw.first AND charged.number <= draw.last"
-        " AND (charged.coins = draw.coins OR draw.derived AND charged.population = draw.population"
-        " AND lower(charged.attribute) = draw.attribute)))) END FROM draw",
-        [release],
-    ).fetchall()
+    ((total,),) = connection.execute(section("publishing", "spent"), [release]).fetchall()
     return None if total is None else float(total)
 
 

@@ -59,3 +59,15 @@ SELECT * FROM (@objects@ WHERE database_name = ?) WHERE comment IS NOT NULL
 
 -- name: of_release
 @query@ WHERE release = ?
+
+-- name: spent
+WITH draw AS (
+    SELECT population, lower(attribute) AS attribute, coins, max(epsilon) AS epsilon, bool_and(epsilon IS NOT NULL) AS bounded,
+        min(number) AS first, max(number) AS last, bool_or(json_extract_string(parameters, 'derived_from') IS NOT NULL) AS derived
+    FROM priv.ledger WHERE lower(release) = lower(?) GROUP BY ALL
+)
+SELECT CASE WHEN bool_and(bounded) THEN sum(epsilon * (1 + (
+    SELECT count(*) FROM priv.ledger AS charged
+    WHERE charged.adds AND charged.number > draw.first AND charged.number <= draw.last AND (charged.coins = draw.coins
+        OR draw.derived AND charged.population = draw.population AND lower(charged.attribute) = draw.attribute)
+))) END FROM draw
