@@ -26,6 +26,8 @@ EXACT = re.compile(
     re.DOTALL,
 )
 """Types whose values are equal only if their bytes are."""
+IN_RUNS, RUNS = re.compile(r"(?!BLOB|BIT)" + EXACT.pattern, re.DOTALL), " USING COMPRESSION rle"
+"""Types whose equal values DuckDB can store as runs, and the SQL that declares it."""
 FLOATS = re.compile(r"\b(FLOAT|DOUBLE)\b")
 SQL = sections("publisher/fragments", "sorted_rows")
 COPIES_AT_ONCE = 1024
@@ -99,24 +101,31 @@ def _one_zero(value: str, kind: str, depth: int) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
 
 
-def sorted_rows(rows: str, types: Mapping[str, str], *, repeated: bool = False) -> str:
-    """Return the query of the same rows in ``total_order``.
+def sorted_table(name: str, rows: str, types: Mapping[str, str], *, repeated: bool = False) -> str:
+    """Return the SQL that creates a table of the rows of a query in ``total_order``.
 
     Counting equal rows takes half the time of sorting all rows if they are ``repeated`` several times, and twice the
-    time if few are.
+    time if few are. Repeated rows are stored as runs. DuckDB would find that out, in as much time as it writes them.
 
-    >>> rows = "SELECT unnest(['flu', 'cold', 'flu']) AS disease"
+    >>> rows = "SELECT unnest(['flu', 'cold', 'flu'])::ENUM('cold', 'flu') AS disease"
     >>> with duckdb.connect() as connection:
     ...     for repeated in (False, True):
-    ...         connection.execute(sorted_rows(rows, {"disease": "VARCHAR"}, repeated=repeated)).fetchall()
+    ...         name, types = f"t{repeated}", {"disease": "ENUM('cold', 'flu')"}
+    ...         _ = connection.execute(sorted_table(name, rows, types, repeated=repeated))
+    ...         connection.execute(f"FROM {name}").fetchall()
     [('cold',), ('flu',), ('flu',)]
     [('cold',), ('flu',), ('flu',)]
     """
     exact = all(len(byte_keys(name, kind)) == 1 for name, kind in types.items())
     fillings = {
+        "table": name,
         "rows": rows,
         "order": total_order(types),
         "columns": identifiers(types),
+        "declared": ", ".join(
+            f"{identifier(column)} {kind}{RUNS if IN_RUNS.match(kind) else ''}"
+            for column, kind in types.items()
+        ),
         "at_once": str(COPIES_AT_ONCE),
     }
     return fill(SQL["counted" if repeated and exact else "sorted"], fillings)

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import duckdb
 
-from duckdb_priv.engine.byte_order import sorted_rows
+from duckdb_priv.engine.byte_order import sorted_table
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
@@ -161,8 +161,9 @@ def write_rows(p: Publication) -> None:
     with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
         select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
         types = types_of(p.workspace.cursor, f"({select})")
-        in_order = sorted_rows(select, types, repeated=_rows_repeat(p, types))
-        p.workspace.cursor.execute(f"CREATE TABLE {p.rows} AS {in_order}")
+        p.workspace.cursor.execute(
+            sorted_table(p.rows, select, types, repeated=_rows_repeat(p, types))
+        )
     public = (name for name, role in p.plan.columns.items() if role == "public")
     p.types = _narrow(p.workspace, p.rows, types, public)
 

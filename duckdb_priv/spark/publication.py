@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from duckdb_priv import errors
 from duckdb_priv.card.report import analyst_card
-from duckdb_priv.engine.byte_order import sorted_rows
+from duckdb_priv.engine.byte_order import sorted_table
 from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import mark_stream
@@ -345,8 +345,12 @@ def _take_rows(decided: Publication, types: dict[str, str], part: Path, p: Publi
             hint="nothing was recorded; the database was changed meanwhile, so publish again",
         )
     rows = f"SELECT {_columns(p.workspace, types, part)} FROM {_files(part)}"
-    in_order = sorted_rows(rows, types) if p.kind == "TABLE" else rows
-    p.workspace.cursor.execute(f"CREATE {p.kind} {p.rows} AS {in_order}")
+    create = (
+        sorted_table(p.rows, rows, types)
+        if p.kind == "TABLE"
+        else f"CREATE VIEW {p.rows} AS {rows}"
+    )
+    p.workspace.cursor.execute(create)
     p.types = types
 
 

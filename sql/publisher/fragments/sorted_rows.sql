@@ -1,11 +1,12 @@
--- Rows in the order of their own columns: duckdb_priv/engine/byte_order.py.
+-- A table of rows in the order of their own columns: duckdb_priv/engine/byte_order.py.
 
 -- name: sorted
-FROM (@rows@) ORDER BY @order@
+CREATE TABLE @table@ AS FROM (@rows@) ORDER BY @order@
 
 -- name: counted
 -- Equal rows are counted, and each is written as often as it was counted. Lists have a limit, since DuckDB keeps them in memory.
-SELECT @columns@ FROM (
+CREATE TABLE @table@ (@declared@);
+INSERT INTO @table@ SELECT @columns@ FROM (
     SELECT *, unnest(range(least(_priv_rows - _priv_start, @at_once@))) AS _priv_copy FROM (
         SELECT *, unnest(range(0, _priv_rows, @at_once@)) AS _priv_start FROM (
             FROM (SELECT *, count(*) AS _priv_rows FROM (@rows@) GROUP BY ALL) ORDER BY @order@
