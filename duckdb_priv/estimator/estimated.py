@@ -23,7 +23,7 @@ from duckdb_priv.estimator.estimated_cells import WeightedTable, queries
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release import catalog
-from duckdb_priv.release.model import SCALE, SensitiveAttribute
+from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import fill
@@ -81,8 +81,9 @@ def counted_table(
     connection: duckdb.DuckDBPyConnection, release: str, attributes: Sequence[SensitiveAttribute]
 ) -> WeightedTable:
     """Return the table that the view counts."""
-    hidden = {SCALE, *(each.column for each in attributes)} if attributes else set()
-    hidden = {name.lower() for name in hidden}
+    published = catalog.published_columns(connection, release) if attributes else []
+    scales = {of.name for of in published if of.role == "scale"}
+    hidden = {name.lower() for name in scales | {each.column for each in attributes}}
     described = connection.execute(f"DESCRIBE main.{identifier(release)}").fetchall()
     types = {name: kind for name, kind, *_ in described}
     ((rows,),) = connection.execute(

@@ -141,3 +141,22 @@ def test_a_query_of_the_readers_own_that_is_called_like_the_release_is_not_read(
     assert years.execute(asked).fetchall() == expected
     named = question.format("file", ", database := 'file'")
     assert years.execute(named).fetchall() == expected
+
+
+def test_a_public_column_called_scale_is_counted_by_all_doors(con, tmp_path):
+    con.execute(TABLE)
+    con.execute("CREATE TABLE mapped AS SELECT *, age % 3 AS scale FROM visits")
+    path = str(tmp_path / "maps.duckdb")
+    con.execute(
+        "FROM priv.publish_uniform('mapped', 'maps', sensitive := 'disease', retention := 0.5,"
+        " record_id := 'id', public := ['scale', 'ward'])"
+    )
+    con.execute("FROM priv.export_release('maps', ?)", [path])
+    with duckdb.connect(path, read_only=True) as file:
+        expected = file.execute(
+            "SELECT scale, priv.reconstructed_count('maps', noisy_disease, 'flu') FROM maps"
+            " GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+        file.execute("USE estimated")
+        counted = "SELECT scale, count(*) FROM maps WHERE disease = 'flu' GROUP BY 1 ORDER BY 1"
+        assert file.execute(counted).fetchall() == nearly(expected)
