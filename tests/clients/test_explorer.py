@@ -236,6 +236,29 @@ def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> No
 OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
 
 
+def test_an_answer_that_is_too_large_to_draw_is_a_table(tab: Tab, tmp_path: Path) -> None:
+    """50,000 rows, of which one value is an empty text and one a blank."""
+    path = tmp_path / "codes.duckdb"
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(
+            "CREATE TABLE stays AS SELECT i AS id, i % 500 AS ward,"
+            " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')"
+        )
+        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    with served(path) as server:
+        shown = tab.do("visit", address=server.address("of=code&by=ward"))
+        assert shown["problem"] == ""
+        assert "488 more groups" in shown["undrawn"]
+        assert "the SQL returns 49800 more" in shown["undrawn"]
+        values = {row[1] for row in shown["rows"][1:]}
+        assert {"''", "' '", "code 7"} <= values
+        shown = tab.do("visit", address=server.address("of=code"))
+        assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
+
+
 def test_a_long_question_can_be_stopped(tab: Tab, visits: Explorer, folder: Path) -> None:
     """What nobody waits for is given up, and the next question is answered."""
     before = tab.ask(visits, "of=drug")

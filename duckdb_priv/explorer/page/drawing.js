@@ -1,6 +1,8 @@
 // Draws an answer as bars or as a trend, and writes it as a table.
 /* global Plot */
 
+import { named } from './question.js';
+
 const PANELS = 12;
 const BARS = 40;
 const ROWS = 200;
@@ -22,8 +24,6 @@ export function rounded(number, stderr, unit, name) {
   return shown.replace(/^-(0(\.0+)?)$/, '$1');
 }
 
-const named = (text) => text ?? '(missing)';
-
 /** Split rows into panels, each with a heading and the rows along its axis. */
 function panels({ rows, names, labels }, along) {
   const found = new Map();
@@ -37,8 +37,9 @@ function panels({ rows, names, labels }, along) {
 }
 
 function bounds(rows) {
+  // An answer may have more rows than a function may have arguments.
   const ends = rows.flatMap((row) => [row.estimate, row.low, row.high]).filter(Number.isFinite);
-  return [Math.min(0, ...ends), Math.max(0, ...ends) || 1];
+  return [ends.reduce((one, other) => Math.min(one, other), 0), ends.reduce((one, other) => Math.max(one, other), 0) || 1];
 }
 
 /** Draw the charts into an element; return a sentence about groups and bars that were not drawn, or ''. */

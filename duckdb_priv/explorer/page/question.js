@@ -13,10 +13,13 @@ const attributeOf = (release, name) => release.attributes.find((each) => each.na
 /** Names of the answer's own columns, which groups must not have. */
 const TAKEN = new Set(['value', 'estimate', 'low', 'high', 'stderr', 'noisy_count']);
 
+/** Return a value as readers see it: a text without letters in quotes, since blanks look like nothing. */
+export const named = (value) => (value?.trim() === '' ? `'${value}'` : value ?? '(missing)');
+
 /** Return the label of a value with the value in parentheses, or the value if it has no label. */
 export function called(value, labels) {
   const label = labels.get(value);
-  if (label === undefined) return value ?? '(missing)';
+  if (label === undefined) return named(value);
   return `${label} (${value ?? 'missing'})`;
 }
 
@@ -148,7 +151,7 @@ export function sql(question, release) {
 /** Return the question as a sentence, for headings and screen readers. */
 export function words(question, release) {
   const what = question.show === 'percent' ? 'What percent of records have' : 'How many records have';
-  const read = (value, { labels }) => labels.get(value) ?? value ?? 'missing';
+  const read = (value, { labels }) => labels.get(value) ?? (value === null ? 'missing' : named(value));
   const of = question.value === undefined ? `each ${question.of}` : `${question.of} = ${read(question.value, attributeOf(release, question.of))}`;
   const by = [question.by, question.and].filter(Boolean);
   const where = Object.entries(question.where).map(([name, { from, to, values }]) => {
