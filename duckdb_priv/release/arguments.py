@@ -236,7 +236,8 @@ def _wrong(
         values[name] = spec.kind.read(value)
         if values[name] is None:
             yield InvalidParameter(
-                f"{name} must be {spec.kind.words}, got {echoed(value)}", hint=_meant(name, spec)
+                f"{name} must be {spec.kind.words}, got {'NULL' if value is None else echoed(value)}",
+                hint=_meant(name, spec),
             )
         elif values[name] == () and default is MISSING:
             yield _missing(name, spec)

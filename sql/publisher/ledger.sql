@@ -75,11 +75,8 @@ FROM (
         least(risks, 1) AS delta_record,
         CASE WHEN NOT of_persons THEN NULL WHEN mixed THEN 'inf'::DOUBLE ELSE prices_of_persons END AS epsilon_person,
         CASE WHEN of_persons THEN least(risks_of_persons, 1) END AS delta_person,
-        CASE WHEN NOT coalesce(TRY_CAST(slack AS DOUBLE) > 0 AND TRY_CAST(slack AS DOUBLE) < 1, false)
-                THEN error('slack must lie strictly between 0 and 1, got ' || left(coalesce(slack::VARCHAR, 'NULL'), 100)
-                    || chr(10) || 'Hint: it is added to delta; 1e-6 is a usual value')
-            WHEN mixed THEN 'inf'::DOUBLE
-            ELSE sqrt(-2 * ln(TRY_CAST(slack AS DOUBLE)) * squares) + drift END AS epsilon_advanced,
+        CASE WHEN mixed THEN 'inf'::DOUBLE
+            ELSE sqrt(-2 * TRY(ln(TRY_CAST(slack AS DOUBLE))) * squares) + drift END AS epsilon_advanced,
         least(risks + TRY_CAST(slack AS DOUBLE), 1) AS delta_advanced,
         nullif(concat_ws('; ',
             CASE WHEN mixed THEN 'also published without differential privacy of whole records: nothing holds for them in total' END,
@@ -89,7 +86,11 @@ FROM (
     FROM summed ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST
 )
 WHERE CASE WHEN details IS NOT NULL AND TRY_CAST(details::VARCHAR AS BOOLEAN) IS NULL
-    THEN error('details must be true or false' || chr(10) || 'Hint: write details := true') ELSE true END;
+        THEN error('details must be true or false' || chr(10) || 'Hint: write details := true')
+    WHEN NOT coalesce(TRY_CAST(slack AS DOUBLE) > 0 AND TRY_CAST(slack AS DOUBLE) < 1, false)
+        THEN error('slack must lie strictly between 0 and 1, got ' || left(coalesce(slack::VARCHAR, 'NULL'), 100)
+            || chr(10) || 'Hint: it is added to delta; 1e-6 is a usual value')
+    ELSE true END;
 
 COMMENT ON MACRO TABLE priv.ledger IS
     'What has been published of which population, and what it adds up to.';

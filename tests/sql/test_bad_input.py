@@ -85,7 +85,7 @@ ARGUMENTS = [
     ({"record_id": "['id', 'phone']"}, "record id 'id' and 'phone' is NULL in 10 of 300 rows"),
     ({"record_id": "7"}, "record_id must be a column name or a list of them, got 7"),
     ({"replace": "'false'"}, "replace must be true or false, got 'false'"),
-    ({"replace": "NULL"}, "replace must be true or false, got None"),
+    ({"replace": "NULL"}, "replace must be true or false, got NULL"),
     ({"domain": "['flu', NULL]"}, "1 value that the given domain lacks"),
     ({"domain": "['flu', 'cold']"}, "1 value that the given domain lacks"),
     ({"domain": "[]"}, "3 values that the given domain lacks"),

@@ -90,7 +90,7 @@ def test_everything_is_reported_at_once():
         ({"scale": 1, "size": math.nan}, "size must be an integer of at least 2, got nan"),
         ({"scale": 1, "size": True}, "size must be an integer of at least 2, got True"),
         ({"scale": 10**400, "size": 4}, "scale must be a number, got 1000"),
-        ({"scale": 1, "size": 4, "shape": None}, "shape must be 'round' or 'flat', got None"),
+        ({"scale": 1, "size": 4, "shape": None}, "shape must be 'round' or 'flat', got NULL"),
     ],
 )
 def test_one_thing_is_one_sentence(given, message):

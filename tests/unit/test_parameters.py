@@ -45,7 +45,7 @@ def test_a_column_may_be_record_id_and_excluded():
         ({"exclude": ["x", "X"]}, "exclude names a column twice"),
         ({"record_id": "Disease"}, "column 'Disease' is both sensitive and record_id"),
         ({"exclude": "DISEASE"}, "column 'DISEASE' is both sensitive and exclude"),
-        ({"replace": None}, "replace must be true or false, got None"),
+        ({"replace": None}, "replace must be true or false, got NULL"),
         ({"replace": "false"}, "replace must be true or false, got 'false'"),
         ({"replace": 1}, "replace must be true or false, got 1"),
     ],
