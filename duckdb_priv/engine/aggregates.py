@@ -386,7 +386,8 @@ class AssignedAggregates:
     """Counts of records by their random bits, one attribute at a time.
 
     The records are rows of a table that a kernel step makes. ``_code{n}`` is the position of the true value of
-    attribute ``n`` in its domain. The first half of its random bits orders the records of a value.
+    attribute ``n`` in its domain. The bits ``_order{n}`` order the records of a value, and ``_word{n}`` draw the value
+    that a record shows. ``_mark`` identifies the record later.
     """
 
     workspace: Workspace
@@ -413,11 +414,11 @@ class AssignedAggregates:
 
     def marks(self, kept: str = "true") -> str:
         """Return a table expression with the ``mark`` of each record that satisfies a condition."""
-        return f"(SELECT _random0.mark AS mark FROM {self.table} WHERE {kept})"
+        return f"(SELECT _mark AS mark FROM {self.table} WHERE {kept})"
 
     def leave_out(self, known: str) -> int:
         """Remove the records whose marks a query lists, and return the number of the others."""
-        self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _random0.mark IN ({known})")
+        self.workspace.cursor.execute(f"DELETE FROM {self.table} WHERE _mark IN ({known})")
         left = count_of(self.workspace.cursor, self.table)
         return int(left)
 
@@ -453,12 +454,12 @@ def among_sql(last: Mapping[int, tuple[int, int]], bits: int) -> str:
 
 def order_sql(n: int) -> str:
     """Return SQL for the bits that order the records of a value."""
-    return f"_random{n}.first_half"
+    return f"_order{n}"
 
 
 def word_sql(n: int) -> str:
     """Return SQL for the bits that choose a record's published value and break ties of the order."""
-    return f"_random{n}.second_half"
+    return f"_word{n}"
 
 
 def cell_sql(n: int, bits: int) -> str:
@@ -467,7 +468,7 @@ def cell_sql(n: int, bits: int) -> str:
     The cell is one number because a window over one key takes half the time of a window over two.
 
     >>> cell_sql(0, 3), cell_sql(0, 0)
-    ('(_code0 << 3) + (_random0.first_half >> 61::UBIGINT)::UINTEGER', '_code0')
+    ('(_code0 << 3) + (_order0 >> 61::UBIGINT)::UINTEGER', '_code0')
     """
     if not bits:
         return f"_code{n}"

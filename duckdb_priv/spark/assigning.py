@@ -141,7 +141,7 @@ class SparkAssigned(AssignedAggregates):
 
     def marks(self, kept: str = "true") -> str:
         """Write the marks to files with Spark; return the SQL that reads them."""
-        select = f"SELECT {signed('_random0.mark')} AS mark FROM assigned WHERE {kept}"
+        select = f"SELECT {signed('_mark')} AS mark FROM assigned WHERE {kept}"
         folder = self.frame.write(
             self._asked("marks", kept), lambda: self._from_tasks(select, "mark bigint")
         )

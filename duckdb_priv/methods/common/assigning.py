@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from operator import xor
+from operator import add
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import drawing, randomness, udfs
-from duckdb_priv.engine.aggregates import AssignedAggregates, aggregates_of
-from duckdb_priv.engine.growing import GrowingTable, put_together, taken_apart
+from duckdb_priv.engine.aggregates import AssignedAggregates, aggregates_of, order_sql, word_sql
+from duckdb_priv.engine.growing import GrowingTable
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -29,8 +28,8 @@ CODED = "temp.main._priv_coded"
 """The input, batch by batch: records with the positions of their true values."""
 PORTION = 1 << 21
 """Records in a batch, if not all of them fit in memory."""
-MARK = "_random0.mark"
-"""SQL for the mark that identifies a record of ASSIGNED later."""
+BITS = ("_order", "_word")
+"""The columns of the random bits of an attribute, which its number follows."""
 RANGE = 1 << 17
 """Approximate number of records in a range of the order bits."""
 CELLS = 1 << 16
@@ -92,7 +91,7 @@ def assign(
     The result is the table ASSIGNED. It is in memory if it takes a small part of it, unless it must be ``stored`` so
     that rows can be deleted. Otherwise it is a temporary table, and DuckDB moves to disk what does not fit.
 
-    ``marks`` are the bits of the marks, which are drawn with those of the first attribute (MARK). The kernel does not
+    ``marks`` are the bits of the marks, which are drawn with those of the first attribute. The kernel does not
     contain them, because no other process needs them.
     """
     random_bits = {
@@ -122,61 +121,94 @@ def assign(
     drawn = None if stored else _draw_at_once(workspace, source, domains, marked)
     if drawn is not None:
         read_in_memory(workspace, ASSIGNED, drawn)
-    elif not _assign_in_portions(workspace, source, domains, marked, cut):
+        tallies = _tallied(workspace, domains, bits, drawn)
+    else:
+        tallies = _assign_in_portions(workspace, source, domains, marked, bits, cut)
+    if not tallies:
         cut = 0
-        structs = {f"_random{n}": udfs.RANDOM_BITS for n in range(len(domains))}
-        made = (ASSIGNED, marked_query) if few else taken_apart(ASSIGNED, marked_query, structs)
-        replace(kernel, random_bits=marked, steps=(Step(*made),)).stage(
-            workspace.cursor, source.table
-        )
-        if not few:
-            put_together(workspace.cursor, ASSIGNED, structs)
+        steps = (Step(ASSIGNED, marked_query),)
+        replace(kernel, random_bits=marked, steps=steps).stage(workspace.cursor, source.table)
     kernel = replace(kernel, steps=(Step(ASSIGNED, query),))
     assigned = replace(assigned_in(workspace, kernel, ASSIGNED), few=few, portions=1 << cut)
-    if drawn is None:
+    if stored or not tallies:
         return assigned
-    return replace(assigned, answers=DrawnAggregates(workspace, ASSIGNED, drawn), drawn=drawn)
+    answers = TalliedAggregates(workspace, ASSIGNED, tallies)
+    return replace(assigned, answers=answers, drawn=drawn)
 
 
 @dataclass(frozen=True)
-class DrawnAggregates(AssignedAggregates):
-    """Counts of records that are all in memory: the same results in a third of the time."""
+class Tally:
+    """What is counted of the bits of one attribute. The tallies of parts of a table add up to that of the table."""
 
-    drawn: pa.Table
+    rows: int
+    parity: int
+    """The parity of the order bits."""
+    total: int
+    """The sum of the order bits."""
+    counts: NDArray[np.int64]
+    """The number of records by value and by leading order bits."""
+
+    @classmethod
+    def of(cls, keys: Keys, values: int, bits: int) -> Tally:
+        """Count records, by the first ``bits`` of their order.
+
+        >>> keys = Keys(np.array([1, 1], "u4"), np.array([3, 1 << 63], "u8"), np.array([8, 0], "u8"))
+        >>> Tally.of(keys, 2, 1)
+        Tally(rows=2, parity=9223372036854775811, total=9223372036854775811, counts=array([0, 0, 1, 1]))
+        """
+        high, low = keys.order >> np.uint64(32), keys.order & np.uint64(0xFFFFFFFF)
+        cell = keys.code.astype(np.int64) << bits
+        if bits:
+            cell |= (keys.order >> np.uint64(64 - bits)).view(np.int64)
+        return cls(
+            len(cell),
+            int(np.bitwise_xor.reduce(keys.order)),
+            (int(high.sum()) << 32) + int(low.sum()),
+            np.bincount(cell, minlength=values << bits),
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        """Count the records of both."""
+        return Tally(
+            self.rows + other.rows,
+            self.parity ^ other.parity,
+            self.total + other.total,
+            self.counts + other.counts,
+        )
+
+
+@dataclass(frozen=True)
+class TalliedAggregates(AssignedAggregates):
+    """Counts of records that were counted when their bits were drawn, without reading them again."""
+
+    tallies: Sequence[Tally]
+    """By attribute."""
 
     def digest(self, n: int) -> str:
         """Return the record count and the sum of the order bits."""
-
-        def added(piece: pa.Table) -> tuple[int, int]:
-            order = keys_of(piece, n).order
-            high, low = order >> np.uint64(32), order & np.uint64(0xFFFFFFFF)
-            return int(np.bitwise_xor.reduce(order)), (int(high.sum()) << 32) + int(low.sum())
-
-        added_up = self.workspace.each(added, drawing.pieces(self.drawn))
-        parity = reduce(xor, (each for each, _ in added_up))
-        return f"{len(self.drawn)}/{parity}/{sum(each for _, each in added_up)}"
+        tally = self.tallies[n]
+        return f"{tally.rows}/{tally.parity}/{tally.total}"
 
     def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
-        """Count the records of each value by the leading bits of their order."""
+        """Return the counts of each value by the leading bits of their order."""
+        return self.tallies[n].counts.reshape(values, 1 << bits)
 
-        def counted(piece: pa.Table) -> NDArray[np.int64]:
-            keys = keys_of(piece, n)
-            cell = (keys.code.astype(np.uint64) << np.uint64(bits)) + (
-                keys.order >> np.uint64(64 - bits)
-            )
-            return np.bincount(cell.view(np.int64), minlength=values << bits)
 
-        counts = sum(self.workspace.each(counted, drawing.pieces(self.drawn)))
-        return np.asarray(counts).reshape(values, 1 << bits)
+def _tallied(
+    workspace: Workspace, domains: Sequence[Domain], bits: Sequence[int], table: pa.Table
+) -> list[Tally]:
+    def tally(n: int, piece: pa.Table) -> Tally:
+        return Tally.of(keys_of(piece, n), domains[n].size, bits[n])
+
+    return [
+        reduce(add, workspace.each(partial(tally, n), drawing.pieces(table)))
+        for n in range(len(domains))
+    ]
 
 
 def keys_of(piece: pa.Table, n: int) -> Keys:
     """Return the sort keys of a batch of records for an attribute."""
-    random_bits = piece[f"_random{n}"]
-    halves = (
-        pc.struct_field(random_bits, half).to_numpy() for half in ("first_half", "second_half")
-    )
-    return Keys(piece[f"_code{n}"].to_numpy(), *halves)
+    return Keys(*(piece[f"{name}{n}"].to_numpy() for name in ("_code", *BITS)))
 
 
 def _draw_at_once(
@@ -196,28 +228,36 @@ def _draw_at_once(
 
 
 def _assign_in_portions(
-    workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources, cut: int
-) -> bool:
-    """Make the table ASSIGNED batch by batch, if records are many; return whether Arrow holds their values exactly.
+    workspace: Workspace,
+    source: Source,
+    domains: Sequence[Domain],
+    random_bits: Sources,
+    bits: Sequence[int],
+    cut: int,
+) -> list[Tally]:
+    """Make the table ASSIGNED batch by batch, and return the tallies of its attributes.
 
-    The records of a batch are sorted by the first ``cut`` bits of their order, so that a range needs few reads.
+    There are none, and no table, if records are few or Arrow does not hold their values exactly. The records of a batch
+    are sorted by the first ``cut`` bits of their order, so that a range needs few reads.
     """
     if source.rows <= drawing.FEW:
-        return False
+        return []
     _lay_out(workspace, domains)
     cursor = workspace.cursor
     make_table(cursor, CODED, coded_sql(source, domains, source.table))
     ((first, last),) = workspace.rows(select(["min(rowid)", "max(rowid)"], CODED))
-    assigned = GrowingTable(cursor, ASSIGNED, large=cut > 0)
+    assigned, tallies = GrowingTable(cursor, ASSIGNED), []
     for start in range(first, last + 1, PORTION):
         rows = {"first": str(start), "last": str(start + PORTION - 1)}
         portion = section("kernels", "portion", coded=CODED, **rows)
         table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
         if table is None:
-            return False
-        assigned.add(in_ranges(_with_bits(workspace, len(domains), random_bits, table), 0, cut))
+            return []
+        records = _with_bits(workspace, len(domains), random_bits, table)
+        tallies.append(_tallied(workspace, domains, bits, records))
+        assigned.add(in_ranges(records, 0, cut))
     cursor.execute(section("kernels", "drop_coded", coded=CODED))
-    return True
+    return [reduce(add, parts) for parts in zip(*tallies, strict=True)]
 
 
 def _lay_out(workspace: Workspace, domains: Sequence[Domain]) -> None:
@@ -236,8 +276,12 @@ def _with_bits(
         return udfs.assigned(random_bits[f"random{n}"], marks, *ids, piece[f"_code{n}"])
 
     for n in range(attributes):
-        drawn = workspace.each(partial(draw, n), drawing.pieces(table))
-        table = table.append_column(f"_random{n}", pa.chunked_array(drawn))
+        drawn = pa.chunked_array(workspace.each(partial(draw, n), drawing.pieces(table)))
+        marked, *words = drawn.flatten()
+        if n == 0:
+            table = table.append_column("_mark", marked)
+        for name, column in zip(BITS, words, strict=True):
+            table = table.append_column(f"{name}{n}", column)
     return table.drop_columns(["_number", "_text"])
 
 
@@ -245,7 +289,7 @@ def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
     """Number the ranges of an attribute's order that the records are in, and sort the records by range."""
     if not bits:
         return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
-    order = pc.struct_field(records[f"_random{n}"], "first_half").to_numpy()
+    order = records[f"_order{n}"].to_numpy()
     number = (order >> np.uint64(64 - bits)).astype(np.uint16)
     by_range = np.argsort(number, kind="stable")
     return records.append_column("_range", pa.array(number)).take(by_range)
@@ -272,6 +316,11 @@ def _assign_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
                 f" {ids}, _code{n}) AS _random{n}"
                 for n in range(len(domains))
             ),
+            "words": ", ".join(
+                f"_random{n}.first_half AS {order_sql(n)}, _random{n}.second_half AS {word_sql(n)}"
+                for n in range(len(domains))
+            ),
+            "drawn": ", ".join(f"_random{n}" for n in range(len(domains))),
         },
     )
 

@@ -28,7 +28,7 @@ from duckdb_priv.mechanism.decoy_groups import (
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
-from duckdb_priv.methods.common.assigning import MARK, Assigned, Grouping, context_of, range_bits
+from duckdb_priv.methods.common.assigning import Assigned, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
@@ -174,18 +174,16 @@ def show(
             partial(published_sql, source, domains),
         )
     rows = f"(FROM {assigned.table} WHERE {ranges.kept})"
-    if reported:
-        rows = f"(SELECT *, {MARK} AS _mark FROM {rows})"
     numbers = range(len(domains))
     for n, bits in enumerate(ranges.bits):
         columns = [f"_public{each}" for each in range(len(source.public))]
         columns += [f"_shown{each}" for each in numbers[:n]]
-        columns += [f"_random{each}" for each in numbers[n + 1 :]]
+        columns += [name(each) for each in numbers[n + 1 :] for name in (order_sql, word_sql)]
         columns += [f"_code{each}" for each in (numbers if reported else numbers[n + 1 :])]
         carried = "".join(f"{each}, " for each in [*columns, *(["_mark"] if reported else [])])
         ranked = (
             f"SELECT {carried}{cell_sql(n, bits)} AS _cell{n},"
-            f" {rank_sql(n, bits)} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
+            f" {rank_sql(n, bits)} AS _rank{n}, {word_sql(n)} FROM {rows}"
         )
         rows = (
             f"(SELECT {carried}_priv_decoy({place(f'groups{n}')}::UBIGINT, 0::UINTEGER,"
@@ -255,7 +253,7 @@ def in_stages(
     rows = f"(FROM ({_read(row)}) WHERE {kept})"
     for n, of in enumerate(groups):
         number = f"{place(f'groups{n}')}::UBIGINT"
-        ranked = f"SELECT *, {ranks[n]} AS _rank{n}, {word_sql(n)} AS _word{n} FROM {rows}"
+        ranked = f"SELECT *, {ranks[n]} AS _rank{n} FROM {rows}"
         done = [*public, *map(_shown, attributes[:n])]
         todo = [each for m in attributes[n + 1 :] for each in _random_bits(m)]
         ranking = Kernel(
@@ -285,11 +283,10 @@ def in_stages(
 def _random_bits(n: int) -> list[Column]:
     """Pass on the code of a true value, and its bits."""
     order, word = f"_priv_order{n}", f"_priv_word{n}"
-    halves = f"first_half := {unsigned(order)}, second_half := {unsigned(word)}"
     return [
         Column(f"_priv_code{n}", "UINTEGER", f"_code{n}", f"_priv_code{n} AS _code{n}"),
-        Column(order, "BIGINT", signed(order_sql(n)), f"struct_pack({halves}) AS _random{n}"),
-        Column(word, "BIGINT", signed(word_sql(n)), ""),
+        Column(order, "BIGINT", signed(order_sql(n)), f"{unsigned(order)} AS _order{n}"),
+        Column(word, "BIGINT", signed(word_sql(n)), f"{unsigned(word)} AS _word{n}"),
     ]
 
 

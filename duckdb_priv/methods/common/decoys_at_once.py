@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from duckdb_priv.engine.drawing import PIECE, pieces
@@ -20,7 +19,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
 from duckdb_priv.mechanism.record_order import Each, Keys, in_order
-from duckdb_priv.methods.common.assigning import MARK, Assigned, keys_of, read_in_memory
+from duckdb_priv.methods.common.assigning import BITS, Assigned, keys_of, read_in_memory
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.sqltext.reading import make_table
 from duckdb_priv.sqltext.templates import section
@@ -37,19 +36,19 @@ def show_at_once(
     codes = [f"_code{n}" for n in range(len(plans))]
     records = assigned.drawn
     if records is None:
-        random_bits = ", ".join([*codes, *(f"_random{n}" for n in range(len(plans)))])
-        fillings = {"columns": random_bits, "assigned": assigned.table}
+        bits = [f"{name}{n}" for n in range(len(plans)) for name in BITS]
+        fillings = {"columns": ", ".join([*codes, *bits]), "assigned": assigned.table}
         query = section("kernels", "random_bits_in_order", **fillings)
         records = workspace.cursor.sql(query).to_arrow_table(PIECE)
     kept = np.ones(len(records), np.bool_)
     reported = {
         f"_shown{n}": _shown(workspace, plan, records, n, kept) for n, plan in enumerate(plans)
     }
-    columns = [*(f"_public{n}" for n in range(public)), *codes]
+    columns = [*(f"_public{n}" for n in range(public)), *codes, "_mark"]
     if assigned.drawn is None:
         reported = {name: pa.array(shown, mask=~kept) for name, shown in reported.items()}
         workspace.cursor.register("_priv_at_once", pa.table(reported))
-        listed = ", ".join([*columns, f"{MARK} AS _mark", *reported])
+        listed = ", ".join([*columns, *reported])
         fillings = {"columns": listed, "assigned": assigned.table}
         make_table(
             workspace.cursor,
@@ -58,8 +57,7 @@ def show_at_once(
         )
         workspace.cursor.unregister("_priv_at_once")
     else:
-        made = {"_mark": pc.struct_field(records["_random0"], "mark"), **reported}
-        table = pa.table({**{name: records[name] for name in columns}, **made})
+        table = pa.table({**{name: records[name] for name in columns}, **reported})
         read_in_memory(workspace, SHOWN, without(table, np.flatnonzero(~kept).tolist()))
     return (*assigned.staged, SHOWN)
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from duckdb_priv.engine.drawing import PIECE, pieces
-from duckdb_priv.engine.growing import GrowingTable, drop_large
+from duckdb_priv.engine.growing import GrowingTable
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
 from duckdb_priv.mechanism.record_order import Keys, in_order
-from duckdb_priv.methods.common.assigning import Assigned, in_ranges, keys_of
+from duckdb_priv.methods.common.assigning import BITS, Assigned, in_ranges, keys_of
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
 from duckdb_priv.sqltext.templates import section
@@ -35,10 +35,10 @@ def show_in_ranges(
     bits = assigned.portions.bit_length() - 1
     read, left = assigned.table, [f"_public{n}" for n in range(public)]
     for n, plan in enumerate(plans):
-        rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", "_random")]
-        columns = ", ".join([*left, f"_code{n}", f"_random{n}", *rest])
+        rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", *BITS)]
+        columns = ", ".join([*left, f"_code{n}", *(f"{bits}{n}" for bits in BITS), *rest])
         made = f"temp.main._priv_shown{n}" if rest else SHOWN
-        grown = GrowingTable(cursor, made, large=bool(rest))
+        grown = GrowingTable(cursor, made)
         groups = RangeByRange(plan, workspace)
         for number in range(assigned.portions):
             fillings = {"columns": columns, "assigned": read, "number": str(number)}
@@ -50,7 +50,7 @@ def show_in_ranges(
             table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
             table = without(table, np.flatnonzero(~grouped).tolist())
             grown.add(in_ranges(table, n + 1, bits) if rest else table)
-        drop_large(cursor, read)
+        cursor.execute(f"DROP TABLE {read}")
         read, left = made, [*left, f"_shown{n}"]
     return (*assigned.staged, SHOWN)
 

@@ -17,7 +17,7 @@ from duckdb_priv.engine.marking import VALUES, mark_of_text, mark_stream
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_batches import Batch
-from duckdb_priv.methods.common.assigning import ASSIGNED, MARK
+from duckdb_priv.methods.common.assigning import ASSIGNED
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.catalog import table_definitions
@@ -144,7 +144,7 @@ def recalled(n: int) -> str:
 def marks_sql(workspace: Workspace, domain: Domain, n: int, table: str) -> str:
     """Return the query of the marks of assigned records: ``mark`` of the record, ``value`` of its true value."""
     return (
-        f"SELECT {MARK} AS mark, d.value FROM {table}"
+        f"SELECT _mark AS mark, d.value FROM {table}"
         f" JOIN ({_values_sql(workspace, domain)}) AS d ON d.position = _code{n}"
     )
 

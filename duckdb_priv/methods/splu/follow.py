@@ -19,7 +19,6 @@ from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.eligibility import largest_gamma
 from duckdb_priv.methods.common.assigning import (
     ASSIGNED,
-    MARK,
     Assigned,
     Grouping,
     assign,
@@ -65,9 +64,8 @@ class Followed:
         name = domain.attribute.lower()
         self.workspace.cursor.execute(
             f"CREATE OR REPLACE TEMP TABLE {BATCH} AS"
-            f" SELECT _code{n} AS _code0, struct_pack(mark := {MARK},"
-            f" first_half := _random{n}.first_half, second_half := _random{n}.second_half) AS _random0"
-            f" FROM {ASSIGNED} JOIN ({marks_sql(self.workspace, domain, n, ASSIGNED)}) AS m ON m.mark = {MARK} WHERE"
+            f" SELECT _code{n} AS _code0, _order{n} AS _order0, _word{n} AS _word0, _mark"
+            f" FROM {ASSIGNED} JOIN ({marks_sql(self.workspace, domain, n, ASSIGNED)}) AS m ON m.mark = _mark WHERE"
             f" NOT EXISTS (FROM {KEPT} AS kept WHERE kept.attribute = $2 AND kept.mark = m.mark"
             " AND kept.value = m.value)"
             f" AND (m.mark NOT IN ({grouped_sql(self.source, [domain])})"
@@ -109,7 +107,7 @@ class Followed:
             if name in of_attribute or name in of_public
         )
         joins = " ".join(
-            f"JOIN {self.memory.recall(domain, n)} AS s{n} ON s{n}.mark = {MARK}"
+            f"JOIN {self.memory.recall(domain, n)} AS s{n} ON s{n}.mark = _mark"
             f" JOIN {domain.table} AS p{n} ON p{n}.published::VARCHAR IS NOT DISTINCT FROM s{n}.shown"
             for n, domain in enumerate(self.domains)
         )
@@ -118,7 +116,7 @@ class Followed:
     def waiting_values(self) -> dict[str, dict[str | None, int]]:
         """Return the number of records without a row, by attribute and value. Call ``rows_sql`` first."""
         shown = " AND ".join(
-            f"EXISTS (FROM {recalled(n)} AS s WHERE s.mark = {MARK})"
+            f"EXISTS (FROM {recalled(n)} AS s WHERE s.mark = _mark)"
             for n in range(len(self.domains))
         )
         return {
