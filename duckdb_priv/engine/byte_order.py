@@ -18,7 +18,7 @@ from duckdb.sqltypes import DuckDBPyType
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 from duckdb_priv.sqltext.reading import make_table, select
-from duckdb_priv.sqltext.templates import fill, sections
+from duckdb_priv.sqltext.templates import expand, fill, sections
 
 EXACT = re.compile(
     r"^(BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL\(.*\)|DATE|TIME(_NS)?|TIME(STAMP)? WITH TIME ZONE"
@@ -28,6 +28,8 @@ EXACT = re.compile(
 """Types whose values are equal only if their bytes are."""
 IN_RUNS, RUNS = re.compile(r"(?!BLOB|BIT)" + EXACT.pattern, re.DOTALL), " USING COMPRESSION rle"
 """Types whose equal values DuckDB can store as runs, and the SQL that declares it."""
+COUNTED = "_priv_rows"
+"""The number of rows that a counted row stands for."""
 FLOATS = re.compile(r"\b(FLOAT|DOUBLE)\b")
 SQL = sections("publisher/fragments", "sorted_rows")
 COPIES_AT_ONCE = 1024
@@ -101,22 +103,31 @@ def _one_zero(value: str, kind: str, depth: int) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {{{packed}}} END"
 
 
-def sorted_table(name: str, rows: str, types: Mapping[str, str], *, repeated: bool = False) -> str:
+def counted_rows(rows: str) -> str:
+    """Return the query of the distinct rows of a query, with the number of each (COUNTED)."""
+    return expand(SQL["counted_rows"], {"rows": rows})
+
+
+def are_exact(types: Mapping[str, str]) -> bool:
+    """Return whether rows of these types are equal only if their bytes are."""
+    return all(len(byte_keys(name, kind)) == 1 for name, kind in types.items())
+
+
+def sorted_table(name: str, rows: str, types: Mapping[str, str], *, counted: bool = False) -> str:
     """Return the SQL that creates a table of the rows of a query in ``total_order``.
 
-    Counting equal rows takes half the time of sorting all rows if they are ``repeated`` several times, and twice the
-    time if few are. Repeated rows are stored as runs. DuckDB would find that out, in as much time as it writes them.
+    Rows may be ``counted_rows``: that takes half the time of sorting all rows if they are repeated several times, and
+    twice the time if few are. Repeated rows are stored as runs. DuckDB would find that out, in as much time as it
+    writes them.
 
     >>> rows = "SELECT unnest(['flu', 'cold', 'flu'])::ENUM('cold', 'flu') AS disease"
     >>> with duckdb.connect() as connection:
-    ...     for repeated in (False, True):
-    ...         name, types = f"t{repeated}", {"disease": "ENUM('cold', 'flu')"}
-    ...         _ = connection.execute(sorted_table(name, rows, types, repeated=repeated))
-    ...         connection.execute(f"FROM {name}").fetchall()
-    [('cold',), ('flu',), ('flu',)]
-    [('cold',), ('flu',), ('flu',)]
+    ...     types = {"disease": "ENUM('cold', 'flu')"}
+    ...     _ = connection.execute(sorted_table("a", rows, types))
+    ...     _ = connection.execute(sorted_table("b", counted_rows(rows), types, counted=True))
+    ...     [connection.execute(f"FROM {name}").fetchall() for name in ("a", "b")]
+    [[('cold',), ('flu',), ('flu',)], [('cold',), ('flu',), ('flu',)]]
     """
-    exact = all(len(byte_keys(name, kind)) == 1 for name, kind in types.items())
     fillings = {
         "table": name,
         "rows": rows,
@@ -128,7 +139,7 @@ def sorted_table(name: str, rows: str, types: Mapping[str, str], *, repeated: bo
         ),
         "at_once": str(COPIES_AT_ONCE),
     }
-    return fill(SQL["counted" if repeated and exact else "sorted"], fillings)
+    return fill(SQL["counted" if counted else "sorted"], fillings)
 
 
 def compared_by_bytes(workspace: Workspace, table: str, types: Mapping[str, str]) -> dict[str, str]:

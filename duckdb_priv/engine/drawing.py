@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
-from duckdb_priv.engine.threads import A, each
+from duckdb_priv.engine.threads import A, ahead, each
 from duckdb_priv.engine.udfs import NO_TEXTS, drawn
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
@@ -95,8 +95,8 @@ class Drawing:
         records: str,
         random_bits: Mapping[str, KeyedBits | FreshBits],
         make: Callable[[pa.Table], A],
-    ) -> list[A]:
-        """Draw bits batch by batch while the records are read, and return the result for each batch.
+    ) -> Iterator[A]:
+        """Draw bits batch by batch while the records are read, and yield the result for each batch.
 
         If all ids are integers, the batches have no column ``_text``.
         """
@@ -107,7 +107,26 @@ class Drawing:
             for batch in query.to_arrow_reader(PIECE):
                 yield pa.Table.from_batches([batch])
 
-        return each(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
+        return ahead(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
+
+    def stream(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        records: str,
+        random_bits: Mapping[str, KeyedBits | FreshBits],
+    ) -> pa.RecordBatchReader:
+        """Return the records with their bits, which are drawn while the stream is read."""
+        nothing = cursor.sql(f"SELECT * FROM ({self._keyed(records)}) LIMIT 0").to_arrow_table()
+        schema = self._with_bits(random_bits, nothing).schema
+
+        def whole(piece: pa.Table) -> pa.Table:
+            if self.integers:
+                piece = piece.append_column("_text", pa.nulls(len(piece), pa.string()))
+            return piece.select(schema.names)
+
+        drawn = self.in_pieces(cursor, records, random_bits, whole)
+        batches = (batch for piece in drawn for batch in piece.to_batches())
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _keyed(self, records: str) -> str:
         """Return the query of the records with the keys of their bits."""

@@ -11,16 +11,16 @@ is opened. Keys are never in SQL. SQL refers to a source by a number that is val
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine import randomness, udfs
+from duckdb_priv.engine.byte_order import COUNTED, counted_rows
 from duckdb_priv.engine.drawing import PIECE, Drawing, Room
 from duckdb_priv.engine.instance import standardized
 from duckdb_priv.errors import InvalidSource
@@ -34,6 +34,10 @@ DRAWN = "drawn"
 """The placeholder of records with their random bits, in the SQL of a kernel that has a drawing."""
 STREAM = "_priv_stream"
 AT_ONCE = "_priv_drawn"
+
+
+Counting = Callable[[str], Mapping[str, str] | None]
+"""Returns the column types of a query if equal rows are counted while they are made; None if not."""
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,15 @@ class Kernel:
         staged: Collection[str] = (),
         room: Room | None = None,
         again: str | None = None,
+        counting: Counting | None = None,
     ) -> Iterator[str]:
         """Make tables and bit sources on a cursor, and return the query of the published rows over a table.
 
         ``staged`` names the steps whose tables exist already (``stage``). If ``room`` says that the records fit in
-        memory, their bits are drawn at once and the query reads them there; if not, a kernel that gathers does so from
-        one batch after the other. Otherwise, a query that runs several times would draw them ``again``, so it reads the
-        rows from a temporary table of this name. The sources are valid until the context ends.
+        memory, their bits are drawn at once and the query reads them there. If not, a kernel that gathers reads a
+        stream of the records, and so do rows that ``counting`` counts: they become ``counted_rows``. Otherwise, a query
+        that runs several times would draw the bits ``again``, so it reads the rows from a temporary table of this name.
+        The sources are valid until the context ends.
         """
         with ExitStack() as stack:
             for stage in self.before:
@@ -157,11 +163,11 @@ class Kernel:
                 if table is not None:
                     fillings = {**fillings, DRAWN: f"FROM {AT_ONCE}"}
                 elif self.gathers:
+                    table = self._gathered(cursor, fillings, query, select)
                     select = f"FROM {AT_ONCE}"
-                    with duckdb.connect(config={"threads": 1}) as bare:
-                        work = partial(self._gathered, bare, fillings)
-                        found = self.drawing.in_pieces(cursor, query, self.random_bits, work)
-                    table = pa.concat_tables(found)
+                elif counting and (types := counting(fill(select, fillings))):
+                    table = self._gathered(cursor, fillings, query, counted_rows(select))
+                    select = f"SELECT {in_types(types)}, {COUNTED} FROM {AT_ONCE}"
                 if table is not None:
                     cursor.register(AT_ONCE, table)
                     stack.callback(cursor.unregister, AT_ONCE)
@@ -174,13 +180,22 @@ class Kernel:
             yield rows
 
     def _gathered(
-        self, bare: duckdb.DuckDBPyConnection, fillings: Mapping[str, str], piece: pa.Table
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        fillings: Mapping[str, str],
+        records: str,
+        select: str,
     ) -> pa.Table:
-        """Return what the kernel gathers from records whose bits are drawn."""
-        with bare.cursor() as cursor:
-            cursor.register(AT_ONCE, piece)
-            select = fill(self.select, {**fillings, DRAWN: f"FROM {AT_ONCE}"})
-            return cursor.sql(select).to_arrow_table()
+        """Return what a query gathers from records, in another DuckDB that reads them as a stream with their bits."""
+        assert self.drawing
+        ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
+        # DuckDB knows no size of a stream, and would make the hash tables of joins from its records.
+        config = {"threads": threads, "disabled_optimizers": "join_order, build_side_probe_side"}
+        with duckdb.connect(config=config) as bare:
+            for name, table in self.tables.items():
+                create_table(bare, name, table)
+            bare.register(AT_ONCE, self.drawing.stream(cursor, records, self.random_bits))
+            return bare.sql(fill(select, {**fillings, DRAWN: f"FROM {AT_ONCE}"})).to_arrow_table()
 
     def stage(
         self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -13,22 +13,29 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def each(
+def ahead(
     cursor: duckdb.DuckDBPyConnection, function: Callable[[A], B], over: Iterable[A]
-) -> list[B]:
-    """Apply a function to each item, in as many threads as DuckDB has, and return the results in order.
+) -> Iterator[B]:
+    """Apply a function to each item, in as many threads as DuckDB has, and yield the results in order.
 
     Items are taken one by one, a few ahead of the results, so ``over`` may be a stream that the cursor reads.
 
     >>> with duckdb.connect() as connection:
-    ...     each(connection, len, ["a", "bc"])
+    ...     list(ahead(connection, len, ["a", "bc"]))
     [1, 2]
     """
     ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
     with ThreadPoolExecutor(threads) as pool:
-        done, ahead = [], deque[Future[B]]()
+        begun = deque[Future[B]]()
         for one in over:
-            ahead.append(pool.submit(function, one))
-            if len(ahead) > 2 * threads:
-                done.append(ahead.popleft().result())
-        return [*done, *(each.result() for each in ahead)]
+            begun.append(pool.submit(function, one))
+            if len(begun) > 2 * threads:
+                yield begun.popleft().result()
+        yield from (each.result() for each in begun)
+
+
+def each(
+    cursor: duckdb.DuckDBPyConnection, function: Callable[[A], B], over: Iterable[A]
+) -> list[B]:
+    """Return the results of ``ahead``."""
+    return list(ahead(cursor, function, over))

@@ -11,11 +11,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import duckdb
 
-from duckdb_priv.engine.byte_order import sorted_table
+from duckdb_priv.engine.byte_order import COUNTED, are_exact, counted_rows, sorted_table
+from duckdb_priv.engine.drawing import is_kept_by_arrow
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
@@ -39,6 +41,8 @@ from duckdb_priv.sqltext.reading import count_of, types_of
 
 REPEATED = 4
 """Rows are counted and not sorted if each of them occurs this often."""
+BYTES_OF_COUNT = 64
+"""Bytes for each column of a counted row: several times those of a hash table."""
 ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)*\)")
 ENUM_VALUES = re.compile(r"^ENUM\(.*\)", re.DOTALL)
 PublishingStep = Callable[[Publication], None]
@@ -157,13 +161,16 @@ def warn(p: Publication) -> None:
 def write_rows(p: Publication) -> None:
     """Write the rows in the order of their own columns, next to the previous version's table."""
     p.workspace.stage("drawing values")
+    cursor, earlier = p.workspace.cursor, p.plan.earlier
     room = p.workspace.room(p.plan.rows_expected or 0)
-    with p.kernel.opened(p.workspace.cursor, p.source.table, p.plan.staged, room) as rows:
-        select = f"FROM ({rows}) UNION ALL BY NAME {p.plan.earlier}" if p.plan.earlier else rows
-        types = types_of(p.workspace.cursor, f"({select})")
-        p.workspace.cursor.execute(
-            sorted_table(p.rows, select, types, repeated=_rows_repeat(p, types))
-        )
+    counting = None if earlier else partial(_counting, p)
+    with p.kernel.opened(cursor, p.source.table, p.plan.staged, room, counting=counting) as rows:
+        select = f"FROM ({rows}) UNION ALL BY NAME {earlier}" if earlier else rows
+        types = types_of(cursor, f"({select})")
+        counted = types.pop(COUNTED, None) is not None
+        if not counted and _rows_repeat(p, types):
+            select, counted = counted_rows(select), True
+        cursor.execute(sorted_table(p.rows, select, types, counted=counted))
     public = (name for name, role in p.plan.columns.items() if role == "public")
     p.types = _narrow(p.workspace, p.rows, types, public)
 
@@ -285,15 +292,28 @@ def drop(workspace: Workspace, release: str) -> None:
     catalog.forget(workspace.cursor, release)
 
 
-def _rows_repeat(p: Publication, types: Mapping[str, str]) -> bool:
-    """Return whether each row is published REPEATED times on average, if the groups of the source were counted."""
+def _distinct_rows(p: Publication, types: Mapping[str, str]) -> float:
+    """Return the most distinct rows that there can be; infinite unless the groups of the source were counted."""
     groups = p.workspace.groups.get((p.source.table, *p.source.public))
     public = [name for name, role in p.plan.columns.items() if role == "public"]
     noisy = [kind for name, kind in types.items() if name not in public]
     if groups is None or public != [*p.source.public] or not all(map(ENUM.fullmatch, noisy)):
-        return False
+        return math.inf
     values = (len(cast("list[str]", duckdb.type(kind).children[0][1])) for kind in noisy)
-    return REPEATED * groups * math.prod(values) <= p.source.rows
+    return groups * math.prod(values) if are_exact(types) else math.inf
+
+
+def _rows_repeat(p: Publication, types: Mapping[str, str]) -> bool:
+    """Return whether each row is published REPEATED times on average."""
+    return REPEATED * _distinct_rows(p, types) <= p.source.rows
+
+
+def _counting(p: Publication, rows: str) -> Mapping[str, str] | None:
+    """Return the types of rows that repeat, if Arrow holds their values exactly and their counts fit in memory."""
+    types = types_of(p.workspace.cursor, f"({rows})")
+    held = all(ENUM.fullmatch(kind) or is_kept_by_arrow(kind) for kind in types.values())
+    fits = p.workspace.fits_in_memory(BYTES_OF_COUNT * len(types) * _distinct_rows(p, types))
+    return types if held and fits and _rows_repeat(p, types) else None
 
 
 def _narrow(

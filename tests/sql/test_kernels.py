@@ -125,11 +125,11 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     opened, seen = Kernel.opened, []
     stages: list[Kernel] = []
 
-    def opening(self: Kernel, *arguments: Any) -> Any:
+    def opening(self: Kernel, *arguments: Any, **named: Any) -> Any:
         if not any(self is stage for stage in stages):
             seen.append(pickle.dumps(self))
         stages.extend(self.before)
-        return opened(self, *arguments)
+        return opened(self, *arguments, **named)
 
     monkeypatch.setattr(Kernel, "opened", opening)
     reported = persons.guarantees_of_persons

@@ -7,6 +7,8 @@ import hashlib
 import pytest
 
 import duckdb_priv
+from duckdb_priv.engine import drawing
+from duckdb_priv.engine.drawing import Drawing
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
@@ -119,6 +121,15 @@ def test_little_memory_changes_nothing(con, released, reference):
         assert released("records") == reference
     finally:
         con.execute("RESET memory_limit")
+
+
+def test_records_that_are_counted_as_a_stream_change_nothing(con, released, reference, monkeypatch):
+    stream, streams = Drawing.stream, []
+    monkeypatch.setattr(drawing, "FEW", 0)
+    monkeypatch.setattr(Drawing, "at_once", lambda *_: None)
+    monkeypatch.setattr(Drawing, "stream", lambda *of: streams.append(of) or stream(*of))
+    assert released("records") == reference
+    assert len(streams) == 1
 
 
 @pytest.mark.once

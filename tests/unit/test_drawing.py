@@ -36,13 +36,18 @@ def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
         for number in numbers.values():
             randomness.close_stream(int(number))
         names = [name for name in con.table("in_query").columns if name != "_text"]
-        parts = asked.in_pieces(con, records, random_bits, lambda piece: piece.select(names))
+        parts = list(asked.in_pieces(con, records, random_bits, lambda piece: piece.select(names)))
         assert len(parts) == 5
         con.register("in_pieces", pa.concat_tables(parts))
         assert (
             con.sql("SELECT * EXCLUDE (_text) FROM in_query EXCEPT ALL FROM in_pieces").fetchall()
             == []
         )
+        with duckdb.connect() as another:
+            another.register("stream", asked.stream(con, records, random_bits))
+            streamed = another.sql("FROM stream").to_arrow_table()
+        con.register("streamed", streamed.select(con.table("in_query").columns))
+        assert con.sql("FROM in_query EXCEPT ALL FROM streamed").fetchall() == []
         con.register("at_once", table.select(con.table("in_query").columns))
         assert con.sql("FROM in_query EXCEPT ALL FROM at_once").fetchall() == []
         assert con.sql("SELECT count(DISTINCT (_bits0, _bits1)) FROM at_once").fetchall() == [

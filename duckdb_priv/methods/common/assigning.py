@@ -256,7 +256,7 @@ def _assign_in_portions(
         records = _with_bits(workspace, len(domains), random_bits, table)
         tallies.append(_tallied(workspace, domains, bits, records))
         assigned.add(in_ranges(records, 0, cut))
-    cursor.execute(section("kernels", "drop_coded", coded=CODED))
+    cursor.execute(section("kernels", "drop", table=CODED))
     return [reduce(add, parts) for parts in zip(*tallies, strict=True)]
 
 

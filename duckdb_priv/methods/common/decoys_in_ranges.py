@@ -50,7 +50,7 @@ def show_in_ranges(
             table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
             table = without(table, np.flatnonzero(~grouped).tolist())
             grown.add(in_ranges(table, n + 1, bits) if rest else table)
-        cursor.execute(f"DROP TABLE {read}")
+        cursor.execute(section("kernels", "drop", table=read))
         read, left = made, [*left, f"_shown{n}"]
     return (*assigned.staged, SHOWN)
 

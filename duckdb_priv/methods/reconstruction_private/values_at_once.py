@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import numpy as np
@@ -91,7 +91,7 @@ Keep = Callable[[pa.Table], pa.Table]
 
 
 def first_records(
-    rows: Integers, values: int, sample_size: int, read: Callable[[Keep], list[pa.Table]]
+    rows: Integers, values: int, sample_size: int, read: Callable[[Keep], Iterable[pa.Table]]
 ) -> tuple[pa.Table, int]:
     """Return the records with the smallest bits of each cell, and the largest number of records needed of a cell.
 

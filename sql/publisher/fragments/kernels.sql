@@ -53,5 +53,5 @@ SELECT @columns@ FROM @assigned@ ORDER BY rowid
 -- name: entered
 (FROM @source@ SEMI JOIN temp.main._priv_entered_ids USING (@ids@))
 
--- name: drop_coded
-DROP TABLE @coded@
+-- name: drop
+DROP TABLE @table@

@@ -3,13 +3,16 @@
 -- name: sorted
 CREATE TABLE @table@ AS FROM (@rows@) ORDER BY @order@
 
+-- name: counted_rows
+SELECT *, count(*) AS _priv_rows FROM (@rows@) GROUP BY ALL
+
 -- name: counted
--- Equal rows are counted, and each is written as often as it was counted. Lists have a limit, since DuckDB keeps them in memory.
+-- Each row is written as often as it was counted. Lists have a limit, since DuckDB keeps them in memory.
 CREATE TABLE @table@ (@declared@);
 INSERT INTO @table@ SELECT @columns@ FROM (
     SELECT *, unnest(range(least(_priv_rows - _priv_start, @at_once@))) AS _priv_copy FROM (
         SELECT *, unnest(range(0, _priv_rows, @at_once@)) AS _priv_start FROM (
-            FROM (SELECT *, count(*) AS _priv_rows FROM (@rows@) GROUP BY ALL) ORDER BY @order@
+            FROM (@rows@) ORDER BY @order@
         )
     )
 )
