@@ -56,7 +56,7 @@ AGREE = {
         SELECT coins FROM priv.ledger WHERE whole AND {RECORDS} <>
         (SELECT count(*) FROM priv.mark WHERE draw = ('0x' || coins[:16])::UBIGINT)""",
     "marks of no entry": """
-        SELECT DISTINCT draw FROM priv.mark
+        SELECT DISTINCT draw FROM (SELECT draw FROM priv.mark UNION ALL SELECT draw FROM priv.grouped_mark)
         WHERE draw NOT IN (SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger)""",
 }
 """Inconsistencies that must not occur, and the query that finds each."""

@@ -67,7 +67,7 @@ DECOYS = (
     "FROM priv.publish_splu('people', 'release', sensitive := 'occupation', gamma := 5, record_id := 'id',"
     " replace := true)"
 )
-FORGET = "DELETE FROM priv.mark"
+FORGET = "DELETE FROM priv.grouped_mark"
 """Deletes the marks, so that the ledger does not recognize the records in the next repetition."""
 VALUE = "'occupation 7'"
 PLAIN = f"count(*) FILTER (noisy_occupation = {VALUE})"

@@ -3,6 +3,7 @@
 @budget@
 @chosen_operator@
 @coefficient@
+@grouped_mark@
 @guarantee@
 @identity@
 @ledger@

@@ -153,6 +153,7 @@ MACROS = PUBLISHER | ANALYST
 PRIVATE_TABLES = {
     "budget",
     "chosen_operator",
+    "grouped_mark",
     "identity",
     "ledger",
     "mark",

@@ -76,7 +76,7 @@ def test_bad_input_is_refused_and_leaves_nothing(
     with pytest.raises(duckdb.Error) as raised:
         publish(con, **more)
     assert stated in str(raised.value)
-    for left in ("priv.release", "priv.ledger", "priv.mark"):
+    for left in ("priv.release", "priv.ledger", "priv.grouped_mark"):
         assert rows(con, f"FROM {left}") == []
 
 

@@ -30,10 +30,10 @@ JOIN (SELECT number, list(published ORDER BY position) AS listed
 JOIN _priv_level_@n@ AS l@n@ ON l@n@.value IS NOT DISTINCT FROM _priv_value@n@::VARCHAR
 
 -- name: remember_grouped
-INSERT INTO priv.mark SELECT @draw@::UBIGINT, mark, 0, NULL, 1 FROM @marks@ WHERE mark NOT IN (@grouped@)
+INSERT INTO priv.grouped_mark SELECT @draw@::UBIGINT, mark FROM @marks@ WHERE mark NOT IN (@grouped@)
 
 -- name: grouped
-SELECT mark FROM priv.mark WHERE draw IN (
+SELECT mark FROM priv.grouped_mark WHERE draw IN (
     SELECT ('0x' || coins[:16])::UBIGINT FROM priv.ledger
     WHERE grouped AND population = @population@ AND list_contains(@attributes@, lower(attribute))
 )

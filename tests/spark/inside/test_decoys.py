@@ -31,7 +31,7 @@ PUBLISHED = {
     "priv.guarantee": "*",
     "priv.warning": "*",
     "priv.ledger": "* EXCLUDE (published_at, digest, source_version)",
-    "priv.mark": "count(*), count(DISTINCT mark)",
+    "priv.grouped_mark": "count(*), count(DISTINCT mark)",
 }
 """What both engines must write the same."""
 

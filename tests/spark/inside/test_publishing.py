@@ -359,7 +359,7 @@ def test_what_is_wrong_is_reported_and_nothing_is_left(
     assert words in str(error.value)
     assert error.value.hint
     assert "\n" not in error.value.message
-    for table in ("priv.release", "priv.ledger", "priv.mark", "priv.seen"):
+    for table in ("priv.release", "priv.ledger", "priv.mark", "priv.grouped_mark", "priv.seen"):
         assert contents(publisher, table) == []
     assert [each.name for each in tmp_path.iterdir()] == ["taken"]
 
