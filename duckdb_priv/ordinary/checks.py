@@ -17,7 +17,7 @@ from duckdb_priv.estimator.estimated_names import RANDOM
 from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
 from duckdb_priv.ordinary.names import DUCKDB, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
-from duckdb_priv.ordinary.results import UNNEST, blocked_error, unnests
+from duckdb_priv.ordinary.rows import UNNEST, blocked_error, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem, holder
 from duckdb_priv.sqltext.moments import SQUARED
 

@@ -3,7 +3,7 @@
 The query has three steps, each a common table expression:
 
 - ``cells`` counts the published rows (``cells.py``);
-- ``estimates`` joins every cell with each true value and its weight (``law.py``), and aggregates as the query does;
+- ``estimates`` joins every cell with each true value and its weight (``frame.py``), and aggregates as the query does;
 - the expressions above the aggregates are kept, over the estimates.
 
 Filters, joins, groups and sums are linear in the weighted records, so the estimates stay unbiased.
@@ -11,8 +11,8 @@ Filters, joins, groups and sums are linear in the weighted records, so the estim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
@@ -20,14 +20,9 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.above import Above
-from duckdb_priv.ordinary.aggregates import Quantile, Sum, Zero
-from duckdb_priv.ordinary.cells import Cells
-from duckdb_priv.ordinary.checks import refuse_what_is_not_linear
-from duckdb_priv.ordinary.frame import (
-    CLASSES,
-    Frame,
-)
+from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum, Zero
+from duckdb_priv.ordinary.cells import OF_NUMBERS, Cells
+from duckdb_priv.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, filtered
 from duckdb_priv.ordinary.grouping import (
     group_keys,
     grouped_by,
@@ -37,16 +32,18 @@ from duckdb_priv.ordinary.grouping import (
     repeated_sets,
 )
 from duckdb_priv.ordinary.intervals import Intervals
-from duckdb_priv.ordinary.names import Names, column, first, named, nodes, text
+from duckdb_priv.ordinary.names import Names, column, first, fresh, named, nodes, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
+from duckdb_priv.ordinary.rows import called
 from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, FromItem, Kind, from_items
 from duckdb_priv.ordinary.windows import write_out_names
+from duckdb_priv.sqltext.numbers import as_number
 
 
 @dataclass
 class Estimation:
-    """A SELECT that is being rewritten."""
+    """A SELECT that is being rewritten, and the columns of estimates that it needs."""
 
     select: exp.Select
     source: FromItem
@@ -58,8 +55,15 @@ class Estimation:
     """Names of the result's columns."""
     confidence: float | None = None
     """The confidence of the intervals; None without intervals."""
+    measures: dict[str, Measure] = field(default_factory=dict)
+    """Sums over records, by column in the estimates."""
+    plain: dict[str, PlainColumn] = field(default_factory=dict)
+    """Other columns of the estimates."""
+    quantiles: dict[str, Quantile] = field(default_factory=dict)
+    """Quantiles, by column in the estimates."""
 
     def __post_init__(self) -> None:
+        # In GROUP BY, a column of another table takes precedence over a key of the same name.
         others = {name for each in self.sources if each is not self.source for name in each.columns}
         around = frozenset(
             each.name.lower()
@@ -68,6 +72,20 @@ class Estimation:
         )
         self.cells = Cells(self.source, self.outer, others, around)
         self._table = self.names.fresh("estimates")
+        if self.confidence is not None:
+            write_out_names(self.select)
+            keys_to_where(self.select)
+        self._left = self._conditions()
+        self._keys = group_keys(self.select, others | around)
+        joins = self.select.args.get("joins") or []
+        joined = [join.args["on"] for join in joins if join.args.get("on")]
+        joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
+        self._public = not self.release.sampled and not any(
+            map(self._is_sensitive, [*self._left, *joined])
+        )
+        """Whether sums of public columns are exact in groups by public columns alone: among subtotals."""
+        self._exact = self._public and not any(map(self._is_sensitive, self._keys))
+        """Whether they are exact in all groups."""
 
     @property
     def release(self) -> Release:
@@ -77,65 +95,40 @@ class Estimation:
 
     def rewrite(self) -> frozenset[str]:
         """Rewrite the SELECT in place; return the columns of its result that are estimates, in lower case."""
-        refuse_what_is_not_linear(self.select, self.source)
-        if self.confidence is not None:
-            write_out_names(self.select)
-            keys_to_where(self.select)
-        found = self._above()
         unchanged = self.select.copy() if first(self.select, *aggregates.QUANTILES) else None
         pairs = zip(self.select.expressions, self.outputs, strict=True)
-        items = [found.item(item, name) for item, name in pairs]
-        noisy = found.noisy(items)
+        items = [self._item(item, name) for item, name in pairs]
+        noisy = self._noisy(items)
         above = {
-            name: found.rewritten(self.select.args[name])
+            name: self._over(self.select.args[name])
             for name in ("having", "qualify", "order", "distinct")
             if self.select.args.get(name)
         }
-        windows = [found.rewritten(each) for each in self.select.args.get("windows") or ()]
-        if found.quantiles and not found.measures:
-            found.sum(Sum(zero=Zero.ALWAYS))
-        if not found.measures and not any(kind != "grouping" for kind, *_ in found.plain.values()):
+        windows = [self._over(each) for each in self.select.args.get("windows") or ()]
+        if self.quantiles and not self.measures:
+            self.sum(Sum(zero=Zero.ALWAYS))
+        if not self.measures and not any(kind != "grouping" for kind, *_ in self.plain.values()):
             raise QueryRefused(
                 "perturbed records do not show which groups exist, only how many records they have",
                 hint="add count(*), and HAVING count(*) > … for those that matter; FROM priv.coefficient lists values",
             )
-        frame = self._frame(found)
-        frame.refuse_too_much()
-        quantiled = self._quantiled(unchanged or self.select, found.quantiles)
-        table = self.names.fresh("groups") if found.quantiles else self._table
+        frame = self._frame()
+        quantiled = self._quantiled(unchanged or self.select)
+        table = self.names.fresh("groups") if self.quantiles else self._table
         if self.confidence is None:
-            steps = frame.estimates(self.names, table, found.measures, found.plain)
+            steps = frame.estimates(self.names, table, self.measures, self.plain)
         else:
             intervals = Intervals(
-                frame, found.measures, found.plain, self.names, table, self.confidence,
+                frame, self.measures, self.plain, self.names, table, self.confidence,
                 "having" in above, quantiled.ends,
             )  # fmt: skip
             items = intervals.items(items)
             self.select.meta[ENDS] = intervals.with_ends
             steps = intervals.steps()
-        if found.quantiles:
-            steps = [*steps, *quantiled.beside(table, list(found.keys.values()), self._table)]
+        if self.quantiles:
+            steps = [*steps, *quantiled.beside(table, list(self._keys.values()), self._table)]
         self._put(items, above, windows, steps)
         return noisy
-
-    def _above(self) -> Above:
-        """Collect the conditions and the group keys, and decide whether sums of public columns are exact."""
-        self._left = self._conditions()
-        # In GROUP BY, a column of another table takes precedence over a key of the same name.
-        taken = {name for each in self.sources if each is not self.source for name in each.columns}
-        keys = group_keys(self.select, taken | self.cells.around)
-        joins = self.select.args.get("joins") or []
-        joined = [join.args["on"] for join in joins if join.args.get("on")]
-        joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
-        public = not self.release.sampled and not any(
-            map(self._is_sensitive, [*self._left, *joined])
-        )
-        exact = public and not any(map(self._is_sensitive, keys))
-        numbers = {each.number for each in self.sources}
-        order = self.select.args.get("order")
-        return Above(
-            self.source, numbers, self.cells, keys, exact, public, self._table, self.outputs, order
-        )
 
     def _is_sensitive(self, part: exp.Expr) -> bool:
         return Kind.SENSITIVE in self.cells.kind(part)
@@ -162,16 +155,16 @@ class Estimation:
             found.meta[MARK] = self.source.number
         return found
 
-    def _quantiled(self, select: exp.Select, quantiles: Mapping[str, Quantile]) -> Quantiled:
+    def _quantiled(self, select: exp.Select) -> Quantiled:
         """Write the steps that compute the quantiles of a SELECT before it is rewritten."""
-        if quantiles and has_sets(select):
+        if self.quantiles and has_sets(select):
             raise QueryRefused(
                 "a quantile beside subtotals is not answered",
                 hint="GROUP BY plain keys, one query for each",
             )
         found = Quantiled(self.names, self.confidence)
         together: dict[str, dict[str, Quantile]] = {}
-        for name, each in quantiles.items():
+        for name, each in self.quantiles.items():
             which = " AND ".join(map(text, (each.value, *each.conditions)))
             together.setdefault(which, {})[name] = each
         for some in together.values():
@@ -181,7 +174,6 @@ class Estimation:
     def _counted(self, select: exp.Select, quantile: Quantile) -> Counted:
         """Count the records by groups and by the value of a quantile."""
         value = quantile.value.unnest()
-        number = len(group_keys(select.copy(), ()))
         for name in ("having", "qualify", "order", "distinct", "windows", "limit", "offset"):
             select.set(name, None)
         known = exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))
@@ -195,18 +187,14 @@ class Estimation:
             sources[-1].number = old.number
         source = sources[list(self.sources).index(self.source)]
         inner = Estimation(select, source, sources, self.outer, self.connection, self.names, [])
-        found = inner._above()
-        count = found.sum(Sum(zero=Zero.ALWAYS))
-        groups = tuple(found.keys.values())[:number]
-        measures = {count.name: found.measures[count.name]}
-        frame = inner._frame(found)
-        frame.refuse_too_much()
-        return Counted(frame, measures, found.keys[value], groups)
+        inner.sum(Sum(zero=Zero.ALWAYS))
+        groups = tuple(inner._keys.values())[: len(self._keys)]
+        return Counted(inner._frame(), inner.measures, inner._keys[value], groups)
 
-    def _frame(self, found: Above) -> Frame:
-        """Return the tables, conditions and groups of the sums."""
+    def _frame(self) -> Frame:
+        """Return the tables, conditions and groups of the sums. Raises QueryRefused if they are too large."""
         conditions, joins = self._left, self.select.args.get("joins") or []
-        kinds = {name: self.cells.kind(key) for key, name in found.keys.items()}
+        kinds = {name: self.cells.kind(key) for key, name in self._keys.items()}
         of_conditions = list(map(self.cells.kind, conditions))
         separable = all(each in PURE for each in (*kinds.values(), *of_conditions))
         # An expression over other tables also depends on their join conditions.
@@ -214,7 +202,7 @@ class Estimation:
         through = [of_joins, *(each | of_joins for each in kinds.values() if Kind.OTHER in each)]
         pure_keys = [each for each in kinds.values() if Kind.OTHER not in each]
         uneven = any(each & ~Kind.OTHER not in PURE for each in (*through, *pure_keys))
-        keys = {name: self.cells.written(key) for key, name in found.keys.items()}
+        keys = {name: self.cells.written(key) for key, name in self._keys.items()}
         where = list(map(self.cells.written, conditions))
         mixed = [sql for sql, each in zip(where, of_conditions, strict=True) if each not in PURE]
         tables = self._tables(joins)
@@ -224,8 +212,8 @@ class Estimation:
         if self.confidence is not None and any(each in sets[:n] for n, each in enumerate(sets)):
             raise repeated_sets()
         for key in [key for element in elements for key in grouped_by(element)]:
-            key.replace(column(found.keys[key]))
-        return Frame(
+            key.replace(column(self._keys[key]))
+        frame = Frame(
             self.connection, self.release, self.source.alias, self.cells, keys, tables, where,
             groups=list(map(text, elements)),
             subtotals=any(not isinstance(each.unnest(), exp.Column) for each in elements),
@@ -240,6 +228,8 @@ class Estimation:
             mixed=mixed,
             uneven=uneven,
         )  # fmt: skip
+        frame.refuse_too_much()
+        return frame
 
     def _tables(self, joins: Sequence[exp.Join]) -> str:
         """Write FROM over the classes."""
@@ -295,3 +285,169 @@ class Estimation:
             holder.set("with_", exp.With(expressions=[]))
         for name, query in estimates:
             holder.args["with_"].append("expressions", self.names.step(name, query))
+
+    def _noisy(self, items: Sequence[exp.Expr]) -> frozenset[str]:
+        """Return the names of rewritten items that are estimates, in lower case."""
+        known = {name for name, each in self.measures.items() if each.exact}
+        noisy = ({*self.measures} - known) | {*self.quantiles}
+        return frozenset(
+            item.alias_or_name.lower()
+            for item in items
+            if any(each.name in noisy and not each.table for each in nodes(item, exp.Column))
+        )
+
+    def _item(self, item: exp.Expr, name: str) -> exp.Expr:
+        """Rewrite an expression of the SELECT list, and keep its name."""
+        if isinstance(item, exp.Func) and text(item) == name:
+            name = name.lower()
+        value = self._over(item.unalias()).unnest()
+        if isinstance(value, exp.Column) and value.name == name:
+            return value
+        if text(value) == name.upper():
+            # For words such as current_date: a column of that name would take precedence over the function.
+            value = exp.Subquery(this=exp.Select(expressions=[value]))
+        return called(value, name)
+
+    def _over(self, node: exp.Expr, *, within: bool = False) -> exp.Expr:
+        """Rewrite an expression over the estimates; ``within`` a subquery, only its group keys."""
+        if not isinstance(node, exp.Query) and node.unnest() in self._keys:
+            return column(self._keys[node.unnest()], self._table if within else None)
+        if isinstance(node, exp.Column):
+            if any(each.owns(node) for each in self.sources):
+                raise QueryRefused(
+                    f'"{node.name}" is neither in GROUP BY nor summed up', hint="add it to GROUP BY"
+                )
+            return node
+        if not within:
+            if isinstance(node, exp.Grouping | exp.GroupingId):
+                keys = ", ".join(text(self._keys[each.unnest()]) for each in node.expressions)
+                of_all = str(2 ** len(node.expressions) - 1)
+                return self._column(("grouping", keys, of_all, False), "grouping")
+            if isinstance(node, exp.Window):
+                return self._window(node)
+            if aggregates.is_aggregate(aggregates.unwrapped(node)):
+                return self._aggregate(node)
+        within = within or isinstance(node, exp.Query)
+        for child in list(node.iter_expressions()):
+            if isinstance(child, exp.Literal) and self._orders_result(node) and not within:
+                # Interval columns are inserted, so positions change.
+                child.replace(column(self._output(int(child.name))))
+                continue
+            new = self._over(child, within=within)
+            if new is not child:
+                child.replace(new)
+        return node
+
+    def _orders_result(self, node: exp.Expr) -> bool:
+        """Whether a node is in the ORDER BY of the SELECT, not of a window or an aggregate."""
+        return isinstance(node, exp.Ordered) and node.parent is self.select.args.get("order")
+
+    def _output(self, position: int) -> str:
+        name = self.outputs[position - 1]
+        if [each.lower() for each in self.outputs].count(name.lower()) > 1:
+            raise QueryRefused(
+                f'ORDER BY {position} is ambiguous: several results are called "{name}"',
+                hint="give each result a name of its own, and ORDER BY that",
+            )
+        return name
+
+    def _window(self, node: exp.Window) -> exp.Expr:
+        """Rewrite the arguments of a window function; it becomes a window over the estimates."""
+        function = aggregates.unwrapped(node.this)
+        holders = [node, *aggregates.wrappers(node.this)]
+        for holder in (*holders, function):
+            for child in list(holder.iter_expressions()):
+                if child is not function and child not in holders:
+                    child.replace(self._over(child))
+        return node
+
+    def _aggregate(self, node: exp.Expr) -> exp.Expr:
+        several = aggregates.each_of_list(node)
+        if several:
+            if node.find_ancestor(exp.Bracket):
+                raise QueryRefused(
+                    "one of a list of quantiles is asked for",
+                    hint="write quantile_cont(x, 0.25) for that one",
+                )
+            calls = [self._aggregate(each) for each in several]
+            return exp.Anonymous(this="list_value", expressions=calls)
+        parsed = aggregates.parse(node.copy())
+        if isinstance(parsed, Plain):
+            return self._plain(parsed)
+        if isinstance(parsed, Quantile):
+            self._refuse_texts(parsed.value)
+            name = self._fresh("quantile")
+            self.quantiles[name] = parsed
+            return column(name)
+        combined = parsed.combine(*(self.sum(each) for each in parsed.sums))
+        return exp.paren(combined) if isinstance(combined, exp.Binary) else combined
+
+    def _refuse_texts(self, value: exp.Expr) -> None:
+        attribute = self.source.attribute(value) if isinstance(value, exp.Column) else None
+        if attribute is not None and not exp.DataType.build(attribute.type, "duckdb").is_type(
+            *exp.DataType.NUMERIC_TYPES
+        ):
+            raise QueryRefused(
+                f'"{attribute.name}" is no number, and has no quantiles',
+                hint="GROUP BY it, and look at the counts",
+            )
+
+    def sum(self, of: Sum) -> exp.Expr:
+        """Return the column with the estimate of a sum."""
+        public, factors = self._split(of.factors)
+        before, conditions = self._split(of.conditions)
+        depends = [self.cells.kind(each) for each in (*factors, *conditions)]
+        public_parts = not any(Kind.SENSITIVE in each for each in depends)
+        measure = Measure(
+            cell=self.cells.sum(public, before),
+            public=tuple(public),
+            before=tuple(before),
+            factors=tuple(as_number(self.cells.written(each), OF_NUMBERS) for each in factors),
+            conditions=tuple(self.cells.written(each) for each in conditions),
+            exact=self._exact and public_parts,
+            exact_in_sets=self._public and public_parts,
+            counts=of.is_count,
+            of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
+            zero=of.zero,
+        )
+        for name, known in self.measures.items():
+            if known == measure:
+                return column(name)
+        name = self._fresh("n" if of.is_count else "total")
+        self.measures[name] = measure
+        return column(name)
+
+    def _plain(self, of: Plain) -> exp.Expr:
+        """Return the column of an aggregate that is not a sum, if it uses public columns only."""
+        parts = (of.argument, *of.conditions)
+        if not self._exact or any(Kind.SENSITIVE in self.cells.kind(each) for each in parts):
+            raise aggregates.refusal("count(DISTINCT …)" if of.distinct else of.name)
+        public = self.cells.kind(of.argument) is Kind.PUBLIC
+        before, conditions = self._split(of.conditions)
+        if of.distinct or not public:
+            before, conditions = [], list(of.conditions)
+            argument = self.cells.written(of.argument)
+        else:
+            argument = self._cell(self.cells.aggregate(of.name, of.argument, before))
+        when = [self.cells.written(each) for each in conditions]
+        return self._column((of.name, argument, filtered(when), of.distinct), of.name)
+
+    def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
+        """Split factors or conditions into those with public columns only, and others."""
+        public = [each for each in parts if self.cells.kind(each) is Kind.PUBLIC]
+        return public, [each for each in parts if each not in public]
+
+    def _cell(self, name: str) -> str:
+        return f"{text(self.source.alias)}.{text(name)}"
+
+    def _column(self, found: PlainColumn, stem: str) -> exp.Expr:
+        for name, known in self.plain.items():
+            if known == found:
+                return column(name)
+        name = self._fresh(stem)
+        self.plain[name] = found
+        return column(name)
+
+    def _fresh(self, stem: str) -> str:
+        taken = {*self._keys.values(), *self.measures, *self.plain, *self.quantiles}
+        return fresh(stem, taken | self.cells.around)

@@ -12,9 +12,10 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
-from duckdb_priv.ordinary.law import classes_sql, law_sql
+from duckdb_priv.ordinary.law import law_sql, true_value, weight_sql
 from duckdb_priv.ordinary.names import LINE, Names, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
+from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.quoting import literal
 
 CAP = 1_000_000_000
@@ -172,11 +173,45 @@ class Frame:
         more: Sequence[str] = (),
         positions: Sequence[str] = (),
     ) -> str:
-        """Write the classes: each cell with every true value of its rows. ``more`` are additional columns."""
-        return classes_sql(
-            cells, [*self.cells.columns, *more], list(self.cells.attributes.values()), laws,
-            self.cells.weight, self.cells.shown, positions, self.partly_unknown, self.cells.scale_key,
-        )  # fmt: skip
+        """Write the classes: each cell with every combination of true values of its rows, and their weight.
+
+        ``laws`` names the query of each attribute's numbers. The combination of the reported values is marked as shown.
+        ``more`` names additional columns of the cells, and ``positions`` columns that identify the combination. An
+        unknown weight is NaN.
+        """
+        attributes = list(self.cells.attributes.values())
+        scale = f"c.{text(self.cells.scale_key)}" if self.cells.scale_key else "1"
+        selected = [f"c.{text(name)}" for name in (*self.cells.columns, *more)]
+        weights, shown, where = [], [], []
+        tables = f"{text(cells)} AS c"
+        for number, attribute in enumerate(attributes, start=1):
+            numbers = text(laws[attribute.name])
+            x, y = (f"x{number}", f"y{number}") if len(attributes) > 1 else ("x", "y")
+            reported = f"c.{text(attribute.column)}"
+            weights.append(weight_sql(attribute, reported, x, y, scale))
+            by_report = f"{y}." in weights[-1]
+            if by_report:
+                tables += f" JOIN {numbers} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
+            tables += f" CROSS JOIN {numbers} AS {x}"
+            selected.append(f"{true_value(attribute, x)} AS {text(attribute.name)}")
+            if positions:
+                selected.append(f"{x}.position AS {text(positions[number - 1])}")
+            if attribute.listed:
+                values = f"CAST({reported} AS VARCHAR[])"
+                where.append(
+                    f"CASE WHEN {x}.value IS NULL THEN len({values}) > list_count({values})"
+                    f" ELSE list_contains({values}, {exact(f'{x}.value')}) END"
+                )
+                shown.append(f"{x}.value IS NOT DISTINCT FROM list_extract({values}, 1)")
+            else:
+                shown.append(f"{x}.position = {f'{y}.position' if by_report else '0'}")
+        product = (
+            " * ".join(f"({each})" for each in weights) if len(weights) > 1 else "".join(weights)
+        )
+        weight = f"coalesce({product}, 'nan'::DOUBLE)" if self.partly_unknown else product or "1"
+        selected.append(f"{weight} AS {text(self.cells.weight)}")
+        selected.append(f"{' AND '.join(shown) or 'true'} AS {text(self.cells.shown)}")
+        return select_sql(selected, tables, where)
 
     def select(self, selected: Sequence[str], classes: str, groups: Sequence[str]) -> str:
         """Write a SELECT over the classes."""

@@ -16,9 +16,8 @@ from sqlglot import exp
 from duckdb_priv.ordinary.frame import filtered, select_sql
 from duckdb_priv.ordinary.law import true_value, weight_sql
 from duckdb_priv.ordinary.names import LINE, text
-from duckdb_priv.ordinary.noise import TRUTH_IS_RANDOM, formula
 from duckdb_priv.ordinary.published import Attribute
-from duckdb_priv.ordinary.records import Records
+from duckdb_priv.ordinary.records import TRUTH_IS_RANDOM, Records, formula
 
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """Terms of an interval besides the variance, by their names in the catalog."""

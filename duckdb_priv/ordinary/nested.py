@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.aliases import expand_aliases
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import first, has_only, named, nodes
-from duckdb_priv.ordinary.rows import is_star, output_name
-from duckdb_priv.ordinary.scope import FromItem, Scope, from_items
+from duckdb_priv.ordinary.rows import called, is_star, output_name
+from duckdb_priv.ordinary.scope import FromItem, Scope, expand_aliases, from_items
 
 UNDERSTOOD = {
-    "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit", "with_",
+    "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit",
 }  # fmt: skip
-"""Clauses of queries that can be merged."""
+"""Clauses of queries that can be merged; the outer one may also have WITH."""
 ColumnsOf = Callable[["exp.Expr"], list[str]]
 """Returns the columns of an item in FROM, in lower case; an empty list if they are unknown."""
 
@@ -45,9 +44,14 @@ def flatten(query: exp.Query, columns_of: ColumnsOf) -> bool:
         merged = nest.merged(columns_of) if nest is not None else None
         if merged is not None:
             found = True
-            for name in {*merged.args, *select.args} - {"with_"}:
-                select.set(name, merged.args.get(name))
+            become(select, merged)
     return found
+
+
+def become(select: exp.Select, other: exp.Select) -> None:
+    """Give a SELECT the clauses of another one, in place."""
+    for name in {*other.args, *select.args} - {"with_"}:
+        select.set(name, other.args.get(name))
 
 
 def _inline_with(query: exp.Query) -> None:
@@ -86,26 +90,23 @@ def _counts_within(query: exp.Expr) -> bool:
 def _nest(select: exp.Select) -> _Nest | None:
     """Return a SELECT with the counting SELECT in its FROM, if both are supported."""
     start = select.args.get("from_")
-    if start is None or select.args.get("joins") or not isinstance(start.this, exp.Subquery):
+    item = start.this if start is not None else None
+    if not isinstance(item, exp.Subquery) or not isinstance(item.this, exp.Select):
         return None
-    item, inner = start.this, start.this.this
-    alias = item.args.get("alias") or exp.TableAlias(this=exp.to_identifier(""))
-    if not isinstance(inner, exp.Select) or inner.args.get("with_") or not is_counting(inner):
-        return None
+    inner = item.this
+    names = {output_name(each).lower() for each in inner.expressions}
     if (
-        not has_only(item, ("this", "alias"))
-        or alias.columns
+        not is_counting(inner)
+        or select.args.get("joins")
+        or not has_only(item, ("this", "alias"))
+        or (item.args.get("alias") and item.args["alias"].columns)
         or any(map(is_star, inner.expressions))
+        or not (has_only(select, {*UNDERSTOOD, "with_"}) and has_only(inner, UNDERSTOOD))
+        or any(first(part, exp.Query) for part in (*parts_of(select), *inner.expressions))
+        or len(names) < len(inner.expressions)
     ):
         return None
-    if not (has_only(select, UNDERSTOOD) and has_only(inner, UNDERSTOOD)):
-        return None
-    if any(first(part, exp.Query) for part in (*parts_of(select), *inner.expressions)):
-        return None
-    names = {output_name(each).lower() for each in inner.expressions}
-    if len(names) < len(inner.expressions):
-        return None
-    return _Nest(select.copy(), inner.copy(), alias.name)
+    return _Nest(select.copy(), inner.copy(), item.alias)
 
 
 @dataclass
@@ -121,67 +122,50 @@ class _Nest:
         if not self._write_out(columns_of):
             return None
         self.passed = {output_name(each).lower(): each for each in self.inner.expressions}
-        source = FromItem(list(self.passed), self.alias)
-        if self.outer.args.get("group"):
-            group_keys(self.outer, ())
-        expand_aliases(self.outer, Scope([source]))
+        group_keys(self.outer, ())
+        expand_aliases(self.outer, Scope([FromItem(dict(self.passed), self.alias)]))
         return self._larger_groups() if is_counting(self.outer) else self._same_groups()
 
     def _write_out(self, columns_of: ColumnsOf) -> bool:
         """Replace aliases and positions in the inner SELECT by expressions, because its list will change."""
         group_keys(self.inner, ())
-        sources = []
-        for item in from_items(self.inner):
-            known = columns_of(item)
-            if not known:
-                aliases = {
-                    each.alias.lower()
-                    for each in self.inner.expressions
-                    if isinstance(each, exp.Alias)
-                }
-                used = [
-                    column
-                    for name in ("where", "group", "having", "qualify")
-                    if self.inner.args.get(name)
-                    for column in nodes(self.inner.args[name], exp.Column)
-                ]
-                return not any(not each.table and each.name.lower() in aliases for each in used)
-            sources.append(FromItem(known, item.alias_or_name))
-        expand_aliases(self.inner, Scope(sources))
-        return True
+        sources = [
+            FromItem(dict.fromkeys(columns_of(each)), each.alias_or_name)
+            for each in from_items(self.inner)
+        ]
+        if all(each.columns for each in sources):
+            expand_aliases(self.inner, Scope(sources))
+            return True
+        # Which names are aliases is not known, so none may look like one.
+        expanded = self.inner.copy()
+        expand_aliases(expanded, Scope([]))
+        return expanded == self.inner
 
     def _same_groups(self) -> exp.Select | None:
         """Merge a SELECT that computes expressions for each group, or selects groups."""
         outer, inner = self.outer, self.inner
-        within = [
+        in_inner, in_outer = (
             any(first(each, exp.Window) for each in parts_of(select)) for select in (inner, outer)
-        ]
-        chooses = outer.args.get("where") or outer.args.get("qualify")
-        if inner.args.get("limit") and (
-            chooses or within[1] or outer.args.get("order") or outer.args.get("limit")
-        ):
-            return None
-        if within[0] and within[1]:
-            return None
-        items = self._items()
-        if items is None:
-            return None
-        found = inner.copy()
-        found.set("expressions", items)
+        )
         last = outer.args.get("qualify")
+        changes_rows = outer.args.get("where") or last or outer.args.get("order")
+        limited = inner.args.get("limit") and (changes_rows or in_outer or outer.args.get("limit"))
+        items = self._items()
+        if limited or (in_inner and in_outer) or items is None:
+            return None
         conditions = [self._put(each) for each in aggregates.conditions_of(outer)]
-        if conditions:
-            clause, kind = ("qualify", exp.Qualify) if within[0] else ("having", exp.Having)
-            add_conditions(found, clause, kind, conditions)
+        choose = inner.qualify if in_inner else inner.having
+        choose(*conditions, copy=False)
         if last:
-            add_conditions(found, "qualify", exp.Qualify, [self._put(last.this)])
+            inner.qualify(self._put(last.this), copy=False)
         if inner.args.get("order"):
-            found.set("order", self._ordered_inside(inner.args["order"]))
+            self._order_inside(inner.args["order"])
+        inner.set("expressions", items)
         if outer.args.get("order"):
-            found.set("order", self._ordered(outer.args["order"]))
+            inner.set("order", self._ordered(outer.args["order"]))
         if outer.args.get("limit"):
-            found.set("limit", outer.args["limit"])
-        return found
+            inner.set("limit", outer.args["limit"])
+        return inner
 
     def _items(self) -> list[exp.Expr] | None:
         """Return the outer SELECT list over the tables of the inner SELECT."""
@@ -191,19 +175,18 @@ class _Nest:
                 star = each.this if isinstance(each, exp.Column) else each
                 if any(star.args.get(name) for name in ("except_", "replace", "rename")):
                     return None
-                for inner in self.inner.expressions:
-                    items.append(_called(inner.unalias().copy(), output_name(inner)))
+                items += [
+                    called(inner.unalias().copy(), output_name(inner))
+                    for inner in self.inner.expressions
+                ]
                 continue
-            name = output_name(each)
-            known = self.passed.get(name.lower()) if isinstance(each, exp.Column) else None
-            if known is not None:
-                name = output_name(known)
-            items.append(_called(self._put(each.unalias()).unnest(), name))
+            known = self.passed.get(each.name.lower()) if isinstance(each, exp.Column) else None
+            name = output_name(each if known is None else known)
+            items.append(called(self._put(each.unalias()).unnest(), name))
         return items
 
     def _ordered(self, order: exp.Expr) -> exp.Expr:
         """Return the ORDER BY of the outer SELECT, in which its aliases take precedence."""
-        order = order.copy()
         given = {output_name(each).lower() for each in self.outer.expressions if not is_star(each)}
         for each in order.expressions:
             column = each.this
@@ -214,51 +197,45 @@ class _Nest:
                 each.set("this", self._put(column))
         return order
 
-    def _ordered_inside(self, order: exp.Expr) -> exp.Expr:
-        """Return the ORDER BY of the inner SELECT, whose aliases may not exist any more."""
-        order = order.copy()
+    def _order_inside(self, order: exp.Expr) -> None:
+        """Replace aliases and positions in the ORDER BY of the inner SELECT, since they may not exist any more."""
+        items = [each.unalias() for each in self.inner.expressions]
         for each in order.expressions:
             value = each.this
-            if isinstance(value, exp.Literal) and not value.is_string:
-                each.set("this", self.inner.expressions[int(value.name) - 1].unalias().copy())
+            if value.is_int:
+                each.set("this", items[int(value.name) - 1].copy())
                 continue
             for column in list(nodes(value, exp.Column)):
                 known = self.passed.get(column.name.lower()) if not column.table else None
                 if known is not None:
-                    new = exp.paren(known.unalias().copy())
-                    if column is value:
-                        each.set("this", new)
-                    else:
-                        column.replace(new)
-        return order
+                    column.replace(exp.paren(known.unalias().copy()))
 
     def _larger_groups(self) -> exp.Select | None:
         """Merge a SELECT that sums the counts of groups."""
         outer, inner = self.outer, self.inner
-        if not inner.args.get("group") or has_sets(inner):
-            return None
-        if any(inner.args.get(name) for name in ("having", "qualify", "limit")):
-            return None
-        if any(first(each, exp.Window) for each in inner.expressions):
+        if (
+            not inner.args.get("group")
+            or has_sets(inner)
+            or any(inner.args.get(name) for name in ("having", "qualify", "limit"))
+            or any(first(each, exp.Window) for each in inner.expressions)
+        ):
             return None
         sums = self._sums_of_counts()
         if sums is None:
             return None
-        for part in parts_of(outer):
-            for column in list(nodes(part, exp.Column)):
-                value = self._meaning(column)
-                if column.name in sums:
-                    column.replace(exp.paren(sums[column.name].copy()))
-                elif value is not None:
-                    if aggregates.has_aggregates(value):
-                        return None
-                    new = value.copy() if isinstance(value, exp.Column) else exp.paren(value.copy())
-                    named = column.parent is outer
-                    column.replace(_called(new.unnest(), column.name) if named else new)
-        outer.set("from_", inner.args["from_"])
-        outer.set("joins", inner.args.get("joins"))
-        if inner.args.get("where"):
-            outer.where(inner.args["where"].this, copy=False)
+        for column in [each for part in parts_of(outer) for each in nodes(part, exp.Column)]:
+            value = self._meaning(column)
+            if column.name in sums:
+                column.replace(exp.paren(sums[column.name].copy()))
+            elif value is not None:
+                if aggregates.has_aggregates(value):
+                    return None
+                new = value.copy() if isinstance(value, exp.Column) else exp.paren(value.copy())
+                as_item = column.parent is outer
+                column.replace(called(new.unnest(), column.name) if as_item else new)
+        for name in ("from_", "joins"):
+            outer.set(name, inner.args.get(name))
+        outer.where(*aggregates.conditions_of(inner), copy=False)
         return outer
 
     def _sums_of_counts(self) -> dict[str, exp.Expr] | None:
@@ -284,23 +261,19 @@ class _Nest:
         if branch is not None:
             conditions, value = [*conditions, branch[0]], branch[1].unnest()
         known = self._meaning(value) if isinstance(value, exp.Column) else None
-        if known is None:
-            return None
-        known = known.unnest()
-        if not aggregates.is_count_or_sum(known):
+        if known is None or not aggregates.is_count_or_sum(known.unnest()):
             return None
         conditions = [self._put(each) for each in conditions]
         if any(map(aggregates.has_aggregates, conditions)):
             return None
-        return aggregates.restricted(known, conditions)
+        return aggregates.restricted(known.unnest(), conditions)
 
     def _meaning(self, column: exp.Column) -> exp.Expr | None:
-        if column.table.lower() in ("", self.alias.lower()) and not isinstance(
-            column.this, exp.Star
-        ):
-            known = self.passed.get(column.name.lower())
-            return known.unalias() if known is not None else None
-        return None
+        """Return the expression of a column of the inner SELECT."""
+        if is_star(column) or column.table.lower() not in ("", self.alias.lower()):
+            return None
+        known = self.passed.get(column.name.lower())
+        return known.unalias() if known is not None else None
 
     def _put(self, node: exp.Expr) -> exp.Expr:
         """Return an expression of the outer SELECT over the tables of the inner one."""
@@ -326,15 +299,3 @@ def is_counting(select: exp.Select) -> bool:
     if select.args.get("group"):
         return True
     return any(map(aggregates.has_aggregates, parts_of(select)))
-
-
-def _called(value: exp.Expr, name: str) -> exp.Expr:
-    return exp.Alias(this=value, alias=named(name).copy())
-
-
-def add_conditions(
-    select: exp.Select, name: str, kind: type[exp.Expr], conditions: list[exp.Expr]
-) -> None:
-    """Add conditions to a clause of a SELECT, in place."""
-    old = select.args.get(name)
-    select.set(name, kind(this=exp.and_(*([old.this] if old is not None else []), *conditions)))

@@ -110,6 +110,13 @@ class Release:
         scale = [self.scale.lower()] if self.scale else []
         return [*self.public, *self.attributes, *self.reported, *scale]
 
+    def spelling(self, name: str) -> str | None:
+        """Return a column as the release spells it, so that different spellings become equal; None if it has none."""
+        attribute = self.attributes.get(name.lower()) or self.reported.get(name.lower())
+        if attribute is None:
+            return self.public.get(name.lower())
+        return attribute.name if name.lower() == attribute.name.lower() else attribute.column
+
     def columns_are(self, found: Collection[str]) -> bool:
         """Whether a table with these columns, in lower case, is this release."""
         return {each.column.lower() for each in self.attributes.values()} <= set(found)

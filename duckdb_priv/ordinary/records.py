@@ -1,14 +1,20 @@
-"""Compute each record's contribution to sums, and from it the estimates and their covariances.
+"""Compute each record's contribution to sums, and from it the estimates, their variances and covariances.
 
 Two steps are between the cells and the estimates. ``outcomes`` has, for every cell and true value, the contribution of
-such a record to each sum. ``records`` weights these contributions for each cell. The estimates, their variances and
-their covariances are sums over records (``noise.py``).
+such a record to each sum. ``records`` weights these contributions for each cell.
+
+Let V(x) be the contribution of a row to a sum if its true value is x. Let h be its estimate, the sum over x of W[x, y]
+V(x), and q_ab the same for the product V_a V_b. Then the sum of h_a h_b - q_ab over the rows estimates the covariance
+of two sums without bias, if rows are perturbed independently. Rows that represent several records, sampled or copied
+rows, and weights from the published histogram change this as for a single count (``mechanism/score_interval.md``,
+``mechanism/splu.md``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from sqlglot import exp
 
@@ -25,8 +31,13 @@ from duckdb_priv.ordinary.frame import (
     select_sql,
 )
 from duckdb_priv.ordinary.names import LINE, Names, nodes, text
-from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, Noise
 from duckdb_priv.sqltext.quoting import literal
+from duckdb_priv.sqltext.templates import fill, sections
+
+FROM_HISTOGRAM = ("two_by_two", "conditional_poisson")
+"""Forms whose weights are computed from the published histogram, and share its noise."""
+TRUTH_IS_RANDOM = ("listed", "constant")
+"""Forms in which the true values are random given the published ones, not the other way round."""
 
 
 @dataclass
@@ -95,7 +106,7 @@ class Records:
                 f"bool_or({found})" if frame.joined or frame.subtotals else found, "kept"
             )
             self._kept = self._records.take(f"bool_or({kept})", "kept")
-        self._noise = Noise(cells, self.form, self._records.take, self.cell, frame.joined)
+        self._weight, self._shown = text(cells.weight), text(cells.shown)
 
     def constant(self, name: str) -> str:
         """Write a constant of the release."""
@@ -108,7 +119,7 @@ class Records:
 
     def weighed(self, name: str) -> str:
         """Return the column of ``records`` with the weighted contribution to a sum."""
-        return self._noise.estimate(self._added(name))
+        return self._estimated(self._added(name))
 
     def rows(self, name: str) -> str:
         """Write the number of records that meet a count's public conditions, the maximum of the count."""
@@ -120,32 +131,27 @@ class Records:
         return self.estimates.take(f"coalesce(sum({added}), 0)", stem)
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
-        """Return the column of ``estimates`` with the covariance of two sums.
+        """Return the column of ``estimates`` with the covariance of two sums; of one with itself, its variance.
 
         ``raw`` treats weights as constants, even if they are computed from the published histogram.
         """
         one, two = sorted((one, two))
-        of = self.measures[one], self.measures[two]
-        added = self._added(one), self._added(two)
         if self.form in FROM_HISTOGRAM and self.one_attribute and not raw:
-            found = self._noise.of_histogram(*of, *added, self._mean(one), self._mean(two))
+            found = self._of_histogram(one, two)
         else:
-            found = self._noise.covariance(*of, *added)
+            h, g = self.weighed(one), self.weighed(two)
+            found = self._over_rows(one, two, h, g, self._square(one, two))
+            if one == two and (sampled := self._sampling(one)):
+                found += f" + {sampled}"
         if self.form == "constant":
             found = self._assigned(found, one, two)
         return self.estimates.take(
             f"coalesce({found}, 0)", "variance" if one == two else "covariance"
         )
 
-    def sampling_of(self, one: str, two: str) -> str:
-        """Return the column of ``estimates`` with the largest term that sampling can add to a covariance."""
-        of = self.measures[one], self.measures[two]
-        found = self._noise.of_both(*of, self._added(one), self._added(two))
-        return self.estimates.take(found, "sampling")
-
     def noise(self, one: str, two: str) -> str:
         """Write a record's contribution to the covariance of two sums, without the factors of public values."""
-        return self._noise.of_one(self._added(one), self._added(two))
+        return self._noise(self._added(one), self._added(two))
 
     def across(
         self, one: str, two: str, partition: Sequence[str], order: exp.Expr | None = None
@@ -155,12 +161,11 @@ class Records:
         These are the groups with the same keys ``partition``; with ``order``, only those up to the group itself.
         Weights are treated as constants.
         """
-        of, other = self.measures[one], self.measures[two]
         v, w = self._added(one), self._added(two)
-        h, g = self._noise.estimate(v), self._noise.estimate(w)
         parts = [*map(text, partition), text(self._cell_number)]
         total = self._records.take(
-            f"sum({self._records.sql(g)}) OVER (PARTITION BY {', '.join(parts)}{_ordered(order)})",
+            f"sum({self._records.sql(self._estimated(w))})"
+            f" OVER (PARTITION BY {', '.join(parts)}{_ordered(order)})",
             "total",
         )
         if self.frame.joined:
@@ -168,27 +173,113 @@ class Records:
             inner = [
                 *(self.frame.keys[each] for each in partition),
                 self.frame.column(self._cell_number),
+                *map(self.frame.column, self._positions),
             ]
-            inner += map(self.frame.column, self._positions)
             by = _ordered(order, self.frame.keys)
             w = self._outcomes.take(
                 f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)}{by})", "adds"
             )
-        weight = text(self.frame.cells.weight)
-        q = self._records.take(f"sum({weight} * {v} * {w})", "square")
-        return self.estimates.take(
-            f"coalesce({self._noise.weighed(of, other, h, total, q)}, 0)", "covariance"
-        )
+        found = self._over_rows(one, two, self._estimated(v), total, self._product(v, w))
+        return self.estimates.take(f"coalesce({found}, 0)", "covariance")
 
     def sampling(self, name: str) -> str:
         """Return the column of ``estimates`` with the largest term that sampling can add to the variance of a sum."""
-        if self.form not in ("scaled", "duplicated"):
+        found = self._sampling(name)
+        return found and self.estimates.take(f"coalesce({found}, 0)", "sampling")
+
+    def sampling_of(self, one: str, two: str) -> str:
+        """Return the column of ``estimates`` with the largest term that sampling can add to a covariance."""
+        return self.estimates.take(self._sampled(one, two), "sampling")
+
+    def _sampled(self, one: str, two: str, power: int = 2) -> str:
+        """Write the largest term that sampling within groups of equal public values can add to a covariance."""
+        scale = self.frame.cells.given_scale
+        count = f"CASE WHEN {scale} > 1 THEN {scale} ** {power} ELSE 0 END"
+        width, other = (
+            self._records.take(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
+            for each in map(self._added, (one, two))
+        )
+        size = literal(float(self.frame.release.constants.get("together", 1)))
+        return (
+            f"coalesce(sum({self._squared(one, two, count)} * {width} * {other}), 0) / (4 * {size})"
+        )
+
+    def _sampling(self, name: str) -> str:
+        """Write the largest term that copying, and sampling within groups of equal public values, can add."""
+        if self.form == "scaled":
+            return self._sampled(name, name)
+        if self.form != "duplicated":
             return ""
-        v = self._added(name)
-        weight = text(self.frame.cells.weight)
-        q = self._records.take(f"sum({weight} * {v} * {v})", "square")
-        found = self._noise.of_sampling(self.measures[name], v, q).removeprefix(" + ")
-        return self.estimates.take(f"coalesce({found}, 0)", "sampling")
+        scale = self.frame.cells.given_scale
+        copied = self._squared(name, name, f"CASE WHEN {scale} > 1 THEN 1 / {scale} ELSE 0 END")
+        square = self._square(name, name)
+        return f"greatest(sum({copied} * {square}), 0) / 4 + {self._sampled(name, name, 1)}"
+
+    def _over_rows(self, one: str, two: str, h: str, g: str, q: str) -> str:
+        """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
+        release = self.frame.release
+        if self.form in TRUTH_IS_RANDOM:
+            return f"sum({self._squared(one, two)} * ({q} - {h} * {g}))"
+        if not (release.weighed or release.sampled or self.form == "duplicated"):
+            return f"sum({self._squared(one, two)} * ({h} * {g} - {q}))"
+        scale = self.frame.cells.given_scale
+        count = inflation(scale) if self.form == "duplicated" else f"{scale} ** 2"
+        squared = self._squared(one, two, count)
+        if release.sampled:
+            return f"sum({squared} * {h} * {g} - {self._squared(one, two)} * {q})"
+        return f"sum({squared} * ({h} * {g} - {q}))"
+
+    def _squared(self, one: str, two: str, count: str | None = None) -> str:
+        """Return the column of the cells with the sum of products of two sums' public values."""
+        of, other = self.measures[one], self.measures[two]
+        before = tuple(dict.fromkeys((*of.before, *other.before)))
+        public = (*of.public, *other.public)
+        return self.cell(self.frame.cells.sum(public, of.before if one == two else before, count))
+
+    def _estimated(self, v: str) -> str:
+        """Return the column with the weighted contribution of a record, h."""
+        return self._records.take(f"sum({self._weight} * {v})", "h")
+
+    def _product(self, v: str, w: str) -> str:
+        """Return the column with the weighted product of two contributions of a record, q."""
+        return self._records.take(f"sum({self._weight} * {v} * {w})", "square")
+
+    def _square(self, one: str, two: str) -> str:
+        v, w = self._added(one), self._added(two)
+        indicates = v == w and not self.measures[one].factors and not self.frame.joined
+        return self._estimated(v) if indicates else self._product(v, w)
+
+    def _noise(self, v: str, w: str) -> str:
+        """Write h g - q of a record for its contributions to two sums."""
+        return f"({self._estimated(v)} * {self._estimated(w)} - {self._product(v, w)})"
+
+    def _of_histogram(self, one: str, two: str) -> str:
+        """Write the covariance of two sums whose weights are computed from the published histogram.
+
+        That histogram is noisy too, in part with the noise of the summed records. Through it, each record's
+        contribution is reduced by k times the mean contribution over all records of the table. So a summed record
+        varies as v - k mean, and a record outside the sum as -k mean. The latter count twice, as they do for a count
+        (``mechanism/splu.md``).
+        """
+        v, w, mean, other = *map(self._added, (one, two)), *map(self._mean, (one, two))
+
+        def k(average: str) -> str:
+            reported = self._records.take(
+                f"max(CASE WHEN {self._shown} THEN {average} ELSE 0 END)", "reported"
+            )
+            h = self._estimated(average)
+            return f"(1 - coalesce((max({reported}) - min({reported})) / nullif(max({h}) - min({h}), 0), 1))"
+
+        cells = [self.cell(self.measures[each].cell) for each in (one, two)]
+        rows = self.cell(self.frame.cells.sum((), ()))
+        total = literal(float(self.frame.release.constants.get("rows", 1)))
+        return (
+            f"sum({self._squared(one, two)} * {self._noise(v, w)})"
+            f" - {k(other)} * sum({cells[0]} * {self._noise(v, other)})"
+            f" - {k(mean)} * sum({cells[1]} * {self._noise(mean, w)})"
+            f" + {k(mean)} * {k(other)} * sum({rows} * {self._noise(mean, other)})"
+            f" * (1 + 2 * greatest({total} - sum({rows}), 0) / greatest(sum({rows}), 1))"
+        )
 
     def _assigned(self, drawn: str, one: str, two: str) -> str:
         """Write the covariance of two sums if the true values are permuted among all rows.
@@ -201,10 +292,7 @@ class Records:
         of, other, rows = self.measures[one], self.measures[two], self.constant("rows")
         if one == two and of.of_attribute and of.counts and self.frame.separable:
             return f"({drawn}) * (greatest({rows} - {self.rows(one)}, 0) / greatest({rows} - 1, 1))"
-        weight = text(self.frame.cells.weight)
-        means = self._records.take(
-            f"sum({weight} * {self._mean(one)} * {self._added(two)})", "means"
-        )
+        means = self._product(self._mean(one), self._added(two))
         totals = [
             f"sum({self.cell(self.measures[each].cell)} * {self.weighed(each)})"
             for each in (one, two)
@@ -245,19 +333,17 @@ class Records:
 
     def _estimate(self, name: str) -> str:
         of = self.measures[name]
-        v, weight, shown = (
-            self._added(name), text(self.frame.cells.weight), text(self.frame.cells.shown),
-        )  # fmt: skip
-        exact, summed = f"sum(CASE WHEN {shown} THEN {v} ELSE 0 END)", ""
+        v = self._added(name)
+        exact, summed = f"sum(CASE WHEN {self._shown} THEN {v} ELSE 0 END)", ""
         if of.zero is Zero.NEVER and (of.conditions or of.factors):
             summed = f" FILTER (WHERE {self._summed(of)})"
         if of.exact:
             found = self._records.take(exact, "exact")
         elif of.counts:
-            added = self.frame.in_steps(of, f"{self.cell(of.cell)} * {weight}")
+            added = self.frame.in_steps(of, f"{self.cell(of.cell)} * {self._weight}")
             found = self._records.take(f"sum({added} * {v})", "steps")
         else:
-            found = self._noise.estimate(v)
+            found = self._estimated(v)
         whole = of.counts and not of.exact
         total = f"sum({found if whole else f'{self.cell(of.cell)} * {found}'}){summed}"
         if not of.exact:
@@ -387,3 +473,23 @@ def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> s
         if keys is not None:
             column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
     return f" {text(order)}"
+
+
+@cache
+def _formulas() -> Mapping[str, str]:
+    return sections("analyst/ordinary", "intervals")
+
+
+def formula(name: str, struct: str = "m", /, **values: str) -> str:
+    """Write a formula of ``sql/analyst/ordinary/intervals.sql`` over a struct of values.
+
+    >>> formula("kept", share="0.5", k="0.8")
+    '[((1 - m.share * m.k) ** 2 + 2 * m.share * (1 - m.share) * m.k ** 2) FOR m IN [{share: 0.5, k: 0.8}]][1]'
+    """
+    fields = ", ".join(f"{each}: {value}" for each, value in values.items())
+    return f"[{_formulas()[name]} FOR {struct} IN [{{{fields}}}]][1]"
+
+
+def inflation(scale: str) -> str:
+    """Write the factor by which copying increases a record's part of the variance, by its scale."""
+    return fill(_formulas()["inflation"], {"scale": scale})

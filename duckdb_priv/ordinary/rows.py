@@ -2,45 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import Names, column, named, nodes, text
-from duckdb_priv.ordinary.scope import MARK, FromItem, Rows, from_items
+from duckdb_priv.ordinary.scope import MARK, FromItem, from_items, has_own
+
+BLOCKING = {
+    "distinct": "DISTINCT",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "sample": "a sample",
+    "pivots": "PIVOT",
+}
+"""Clauses of a SELECT after which rows cannot be counted by an attribute."""
+UNNEST = "unnest"
 
 
-def inline(
-    select: exp.Select, source: FromItem, sources: list[FromItem], rows: Rows, names: Names
-) -> None:
+def rows_of(
+    select: exp.Select, sources: list[FromItem], columns: dict[str, exp.Expr | None], *, asks: bool
+) -> FromItem:
+    """Return the result of a SELECT without aggregates: rows, if it is over a release."""
+    if not any(each.release or each.rows for each in sources):
+        return FromItem(columns)
+    if _is_no_limit(select, sources):
+        select.set("limit", None)
+    why = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
+    if any(has_own(item, exp.Window) for item in select.expressions):
+        why = "a window"
+    if any(map(unnests, select.expressions)):
+        why = UNNEST
+    why = next((each.blocked for each in sources if each.blocked), why)
+    return FromItem(columns, rows=select, sources=sources, asks=asks, blocked=why)
+
+
+def unnests(item: exp.Expr) -> bool:
+    """Whether an expression of a SELECT list turns one row into several."""
+    return has_own(item, exp.Unnest, exp.Explode)
+
+
+def _is_no_limit(select: exp.Select, sources: list[FromItem]) -> bool:
+    """Whether LIMIT keeps all rows. Tools add such a LIMIT so that users do not fetch a whole table by mistake."""
+    limit, release = select.args.get("limit"), sources[0].release
+    if limit is None or len(sources) > 1 or release is None or release.scale or release.sampled:
+        return False
+    number = limit.expression
+    return number.is_int and int(number.name) >= release.rows > 0
+
+
+def blocked_error(why: str, source: FromItem) -> QueryRefused:
+    """Return the error for rows that cannot be counted by an attribute."""
+    if why == UNNEST:
+        return QueryRefused(
+            "unnest in the SELECT list makes rows of rows that are not there one by one",
+            hint="write FROM …, unnest(…) AS u(x)",
+        )
+    return QueryRefused(
+        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
+        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
+    )
+
+
+def inline(select: exp.Select, source: FromItem, sources: list[FromItem], names: Names) -> None:
     """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions."""
+    assert source.rows is not None
+    if any(join.args.get("using") for join in select.args.get("joins") or ()):
+        raise QueryRefused(
+            "a subquery over perturbed rows that is joined with USING cannot be estimated from",
+            hint="write the join with ON",
+        )
     _name_stars(select, sources)
-    inner = rows.select.copy()
-    fresh = _fresh_sources(inner, rows, sources, source, names)
-    numbers = {old.number: new for old, new in zip(rows.sources, fresh, strict=True)}
-    passed = {
-        name: _renumbered(expression.copy(), numbers) for name, expression in rows.columns.items()
-    }
+    inner = source.rows.copy()
+    fresh = _fresh_sources(inner, source, sources, names)
+    numbers = {old.number: new for old, new in zip(source.sources, fresh, strict=True)}
     for each in list(nodes(select, exp.Column)):
-        if source.owns(each):
-            _put(each, passed)
-    for join in select.args.get("joins") or ():
-        if join.args.get("using"):
-            raise QueryRefused(
-                "a subquery over perturbed rows that is joined with USING cannot be estimated from",
-                hint="write the join with ON",
-            )
-    first = inner.args["from_"].this
-    inner_joins = inner.args.get("joins") or []
-    conditions = [inner.args["where"].this] if inner.args.get("where") else []
-    for join in inner_joins:
-        if join.args.get("on"):
-            _renumbered(join.args["on"], numbers)
-    conditions = [_renumbered(each, numbers) for each in conditions]
-    _place(select, source, first, inner_joins)
+        value = source.columns[each.name.lower()] if source.owns(each) else None
+        if value is not None:
+            _put(each, _renumbered(value.copy(), numbers))
+    _renumbered(inner, numbers)
+    _place(select, source, inner)
     _carry_with(select, inner)
-    where = select.args.get("where")
-    if conditions:
-        select.set("where", exp.Where(this=exp.and_(*([where.this] if where else []), *conditions)))
+    if inner.args.get("where"):
+        select.where(inner.args["where"].this, copy=False)
     place = sources.index(source)
     sources[place : place + 1] = fresh
 
@@ -62,22 +108,21 @@ def _carry_with(select: exp.Select, inner: exp.Select) -> None:
 
 def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:
     """Expand * into columns before the tables change."""
+    if any(map(is_star, select.expressions)) and not all(each.columns for each in sources):
+        raise QueryRefused(
+            "* of a table whose columns are not known in advance", hint="name the columns"
+        )
     items: list[exp.Expr] = []
     for item in select.expressions:
-        if not is_star(item):
-            items.append(item)
-            continue
-        if any(not each.columns for each in sources):
-            raise QueryRefused(
-                "* of a table whose columns are not known in advance", hint="name the columns"
-            )
-        items += [
-            exp.Alias(this=value, alias=named(name).copy())
-            if name != value.alias_or_name
-            else value
-            for name, value in passed_on(item, sources).items()
-        ]
+        for name, value in passed_on(item, sources).items() if is_star(item) else ():
+            items.append(value if name == value.alias_or_name else called(value, name))
+        items += [] if is_star(item) else [item]
     select.set("expressions", items)
+
+
+def called(value: exp.Expr, name: str) -> exp.Expr:
+    """Return an item of a SELECT list with a name."""
+    return exp.Alias(this=value, alias=named(name).copy())
 
 
 def is_star(item: exp.Expr) -> bool:
@@ -88,9 +133,9 @@ def is_star(item: exp.Expr) -> bool:
 
 
 def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
-    """Return the columns that an item of a SELECT list passes on, by name in lower case."""
+    """Return the columns that an item of a SELECT list passes on, by name; those of a star in lower case."""
     if not is_star(item):
-        return {output_name(item).lower(): item.unalias()}
+        return {output_name(item): item.unalias()}
     star = item.this if isinstance(item, exp.Column) else item
     table = item.table.lower() if isinstance(item, exp.Column) else ""
     left_out = {each.name.lower() for each in star.args.get("except_") or ()}
@@ -114,21 +159,18 @@ def output_name(item: exp.Expr) -> str:
 
 
 def _fresh_sources(
-    inner: exp.Select, rows: Rows, sources: list[FromItem], replaced: FromItem, names: Names
+    inner: exp.Select, source: FromItem, sources: list[FromItem], names: Names
 ) -> list[FromItem]:
     """Add the tables of the subquery to the SELECT, under unused names."""
-    taken = {each.alias.lower() for each in sources if each is not replaced}
+    taken = {each.alias.lower() for each in sources if each is not source}
     found = []
-    for old, item in zip(rows.sources, from_items(inner), strict=True):
-        alias = old.alias
-        if alias.lower() in taken:
-            alias = names.fresh(alias)
+    for old, item in zip(source.sources, from_items(inner), strict=True):
+        alias = old.alias if old.alias.lower() not in taken else names.fresh(old.alias)
         taken.add(alias.lower())
-        if alias != item.alias_or_name or not item.args.get("alias"):
+        if alias != item.alias_or_name or (not item.args.get("alias") and alias != item.name):
             columns = item.args["alias"].columns if item.args.get("alias") else []
-            if alias != item.name:
-                item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
-        found.append(FromItem(old.columns, alias, item, old.release, old.rows))
+            item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
+        found.append(replace(old, alias=alias, node=item))
     return found
 
 
@@ -142,40 +184,33 @@ def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
     return expression
 
 
-def _put(old: exp.Column, passed: dict[str, exp.Expr]) -> None:
+def _put(old: exp.Column, value: exp.Expr) -> None:
     """Replace a column of the subquery by its expression; in a SELECT list it keeps the name."""
-    value = passed[old.name.lower()].copy()
-    parent = old.parent
-    if isinstance(parent, exp.Select) and old.arg_key == "expressions":
-        old.replace(exp.Alias(this=value, alias=named(old.name).copy()))
-    elif isinstance(value, exp.Column | exp.Literal):
-        old.replace(value)
+    if isinstance(old.parent, exp.Select) and old.arg_key == "expressions":
+        old.replace(called(value, old.name))
     else:
-        old.replace(exp.paren(value))
+        old.replace(value if isinstance(value, exp.Column | exp.Literal) else exp.paren(value))
 
 
-def _place(select: exp.Select, source: FromItem, first: exp.Expr, joins: list[exp.Join]) -> None:
+def _place(select: exp.Select, source: FromItem, inner: exp.Select) -> None:
     """Put the tables of the subquery in its place in FROM."""
-    outer = list(select.args.get("joins") or ())
-    start = select.args["from_"]
+    first, joins = inner.args["from_"].this, inner.args.get("joins") or []
+    outer, start = list(select.args.get("joins") or ()), select.args["from_"]
     if start.this is source.node:
         start.set("this", first)
         select.set("joins", [*joins, *outer])
         return
-    for place, join in enumerate(outer):
-        if join.this is source.node:
-            if joins and (join.side or join.kind.upper() in ("SEMI", "ANTI")):
-                raise QueryRefused(
-                    "an outer join with a subquery that joins perturbed rows cannot be estimated",
-                    hint="put the release first and write LEFT JOIN, or join the grouped counts",
-                )
-            join.set("this", first)
-            condition = join.args.get("on")
-            if joins and condition is not None:
-                # The condition may use tables that are joined later.
-                join.set("on", exp.true())
-                where = select.args.get("where")
-                both = [where.this] if where else []
-                select.set("where", exp.Where(this=exp.and_(*both, condition)))
-            select.set("joins", [*outer[: place + 1], *joins, *outer[place + 1 :]])
-            return
+    place = next(number for number, join in enumerate(outer) if join.this is source.node)
+    join = outer[place]
+    if joins and (join.side or join.kind.upper() in ("SEMI", "ANTI")):
+        raise QueryRefused(
+            "an outer join with a subquery that joins perturbed rows cannot be estimated",
+            hint="put the release first and write LEFT JOIN, or join the grouped counts",
+        )
+    join.set("this", first)
+    condition = join.args.get("on")
+    if joins and condition is not None:
+        # The condition may use tables that are joined later.
+        join.set("on", exp.true())
+        select.where(condition, copy=False)
+    select.set("joins", [*outer[: place + 1], *joins, *outer[place + 1 :]])

@@ -2,17 +2,21 @@
 
 A name is looked up among the tables of its own SELECT first, then of the enclosing SELECTs. A resolved column has its
 table's number as a mark, and is qualified if the table is a release. Later passes need only the marks, not the names.
+
+A SELECT may use its own aliases. In WHERE, GROUP BY and later in the SELECT list, a table's column precedes an alias.
+In HAVING and QUALIFY, a group key does. In ORDER BY the alias comes first, and is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from itertools import count
 
 from sqlglot import exp
 
+from duckdb_priv.ordinary.aggregates import is_aggregate
 from duckdb_priv.ordinary.names import Node, named, nodes
 from duckdb_priv.ordinary.published import Attribute, Release
 
@@ -29,14 +33,20 @@ _numbers = count()
 class FromItem:
     """A table or a subquery, as the query around it sees it."""
 
-    columns: list[str]
-    """Its columns in lower case; empty if they are unknown."""
+    columns: dict[str, exp.Expr | None]
+    """Its columns in lower case, with their expressions in ``rows``; empty if they are unknown."""
     alias: str = ""
     node: exp.Expr = field(default_factory=exp.Null)
     """The item in FROM."""
     release: Release | None = None
-    rows: Rows | None = None
-    """The rows of a release that a subquery without aggregates passes on."""
+    rows: exp.Select | None = None
+    """A SELECT without aggregates, which passes on rows of a release."""
+    sources: list[FromItem] = field(default_factory=list)
+    """The tables of ``rows``."""
+    asks: bool = False
+    """Whether ``rows`` uses an attribute itself, and does not only pass it on."""
+    blocked: str | None = None
+    """Why ``rows`` cannot be counted by an attribute, as part of a message."""
     estimated: bool = False
     """Whether it contains estimates."""
     reported: bool = False
@@ -57,19 +67,44 @@ class FromItem:
             return None
         return self.release.attributes.get(column.name.lower())
 
+    def passes_attribute(self, column: exp.Column) -> bool:
+        """Whether a column of this table is an attribute, or depends on one that ``rows`` passes on."""
+        if self.rows is None or not self.owns(column):
+            return self.attribute(column) is not None
+        value = self.columns.get(column.name.lower())
+        inner = nodes(value, exp.Column) if value is not None else ()
+        return any(each.passes_attribute(part) for part in inner for each in self.sources)
 
-@dataclass(eq=False)
-class Rows:
-    """A SELECT without aggregates: it passes on rows of a release with expressions over each row."""
+    def released(self) -> FromItem:
+        """Return the release that the rows come from."""
+        if self.release is not None:
+            return self
+        return next(each.released() for each in self.sources if each.release or each.rows)
 
-    select: exp.Select
-    sources: list[FromItem]
-    columns: dict[str, exp.Expr]
-    """Its expressions, by name in lower case."""
-    asks: bool
-    """Whether it uses an attribute itself, and does not only pass it on."""
-    blocked: str | None = None
-    """Why its rows cannot be counted by an attribute, as part of a message."""
+    def blocked_by(self, why: str) -> FromItem:
+        """Return the item with rows, if any, that cannot be counted by an attribute."""
+        return self if self.rows is None or self.blocked else replace(self, blocked=why)
+
+    def renamed(self, item: exp.Expr) -> FromItem:
+        """Return the item with the column names that a node of FROM or WITH gives."""
+        names = aliased(item)
+        if not names:
+            return self
+        columns = dict.fromkeys([*names, *list(self.columns)[len(names) :]])
+        old = dict(zip(columns, self.columns, strict=False))
+        return replace(
+            self,
+            columns={name: self.columns.get(old.get(name, "")) for name in columns},
+            noisy=frozenset(name for name in columns if old.get(name) in self.noisy),
+        )
+
+
+def aliased(item: exp.Expr) -> list[str]:
+    """Return the names that an item in FROM gives to its columns."""
+    alias = item.args.get("alias")
+    return (
+        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    )
 
 
 @dataclass(eq=False)
@@ -122,15 +157,8 @@ def _mark(column: exp.Column, source: FromItem) -> None:
     column.set("db", None)
     column.set("catalog", None)
     column.set("table", named(source.alias).copy())
-    if source.release is not None:
-        name = column.name.lower()
-        attribute = source.release.attributes.get(name) or source.release.reported.get(name)
-        public = source.release.public.get(name)
-        # The column gets the release's spelling, so that different spellings become equal.
-        if attribute is not None:
-            public = attribute.name if name == attribute.name.lower() else attribute.column
-        if public is not None:
-            column.set("this", named(public).copy())
+    if source.release is not None and (spelled := source.release.spelling(column.name)):
+        column.set("this", named(spelled).copy())
 
 
 class Kind(Flag):
@@ -178,9 +206,66 @@ def own_nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:
             yield each
 
 
+def has_own(node: exp.Expr, *types: type[exp.Expr]) -> bool:
+    """Whether there are such nodes in an expression, outside its subqueries."""
+    return next(own_nodes(node, *types), None) is not None
+
+
 def holder(query: exp.Query) -> exp.Expr | None:
     """Return what a query is a part of, outside its parentheses."""
     found = query.parent
     while isinstance(found, exp.Subquery | exp.Paren):
         found = found.parent
     return found
+
+
+def expand_aliases(select: exp.Select, scope: Scope) -> None:
+    """Replace the aliases that a SELECT uses itself by their expressions, in place.
+
+    >>> import sqlglot
+    >>> query = sqlglot.parse_one("SELECT a + 1 AS b, count(*) AS n FROM t GROUP BY b HAVING n > 3 ORDER BY n")
+    >>> expand_aliases(query, Scope([]))
+    >>> query.sql()
+    'SELECT a + 1 AS b, COUNT(*) AS n FROM t GROUP BY (a + 1) HAVING (COUNT(*)) > 3 ORDER BY n'
+    """
+    aliases: dict[str, exp.Expr] = {}
+    for item in select.expressions:
+        _expand(item, aliases, scope.find)
+        if isinstance(item, exp.Alias):
+            aliases.setdefault(item.alias.lower(), item.this)
+    for name in ("where", "group"):
+        _expand(select.args.get(name), aliases, scope.find)
+    group = select.args.get("group")
+    keys = {each.name.lower() for each in nodes(group, exp.Column)} if group else set()
+    for name in ("having", "qualify"):
+        _expand(
+            select.args.get(name),
+            aliases,
+            lambda column: column.name.lower() in keys or _within_aggregate(column),
+        )
+
+
+def is_alias(column: exp.Column, select: exp.Select) -> bool:
+    """Whether a column in ORDER BY is an alias of the SELECT."""
+    if column.table or _within_aggregate(column):
+        return False
+    return column.name.lower() in {item.alias.lower() for item in select.expressions}
+
+
+def _expand(
+    node: exp.Expr | None, aliases: dict[str, exp.Expr], kept: Callable[[exp.Column], object]
+) -> None:
+    """Replace the aliases in a part of a SELECT, except columns that are ``kept``."""
+    for column in list(own_nodes(node, exp.Column)) if node is not None else ():
+        value = aliases.get(column.name.lower())
+        if value is not None and not column.table and not kept(column):
+            column.replace(exp.paren(value.copy()))
+
+
+def _within_aggregate(column: exp.Column) -> bool:
+    node = column.parent
+    while node is not None and not isinstance(node, exp.Query):
+        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
+            return True
+        node = node.parent
+    return False

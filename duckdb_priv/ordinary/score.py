@@ -18,8 +18,7 @@ from duckdb_priv.estimator.set_formulas import functional, mean_of
 from duckdb_priv.ordinary.frame import Measure
 from duckdb_priv.ordinary.laws import Laws
 from duckdb_priv.ordinary.names import text
-from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, TRUTH_IS_RANDOM, inflation
-from duckdb_priv.ordinary.records import Records
+from duckdb_priv.ordinary.records import FROM_HISTOGRAM, TRUTH_IS_RANDOM, Records, inflation
 
 
 class Score:

@@ -10,17 +10,16 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.aliases import expand_aliases
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import first, has_only, named, nodes, text
+from duckdb_priv.ordinary.names import column, first, has_only, nodes
 from duckdb_priv.ordinary.nested import (
     UNDERSTOOD,
     ColumnsOf,
-    add_conditions,
+    become,
     is_counting,
     parts_of,
 )
-from duckdb_priv.ordinary.scope import FromItem, Scope
+from duckdb_priv.ordinary.scope import FromItem, Scope, expand_aliases, own_nodes
 
 
 def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: ColumnsOf) -> None:
@@ -33,45 +32,45 @@ def beside_counts(select: exp.Select, columns_of: ColumnsOf, attributes_of: Colu
     ...     "SELECT a, count(*) / (SELECT count(*) FROM t WHERE b = 1) AS s FROM t WHERE a < 3 AND b = 1 GROUP BY a")
     >>> beside_counts(share, lambda table: ["a", "b"], lambda table: [])
     >>> share.sql()
-    'SELECT a, COUNT(*) / (SUM(COUNT(*)) OVER ()) AS s FROM t WHERE b = 1 GROUP BY a QUALIFY a < 3'
+    'SELECT t.a, COUNT(*) / (SUM(COUNT(*)) OVER ()) AS s FROM t WHERE t.b = 1 GROUP BY t.a QUALIFY t.a < 3'
     """
     table = _only_table(select)
-    queries = [each for part in select.expressions for each in nodes(part, exp.Subquery)]
-    if table is None or not queries or not is_counting(select) or select.args.get("having"):
+    known = columns_of(table) if table is not None else []
+    understood = is_counting(select) and has_only(select, {*UNDERSTOOD, "with_"} - {"having"})
+    if table is None or not known or not understood or has_sets(select):
         return
-    known = columns_of(table)
-    wheres = [_conditions_of_count(each, table) for each in queries]
-    if not known or not has_only(select, UNDERSTOOD) or has_sets(select) or None in wheres:
+    changed, alias, grouped = select.copy(), table.alias_or_name, bool(select.args.get("group"))
+    queries = [each for part in changed.expressions for each in nodes(part, exp.Subquery)]
+    if not queries or not all(_counts_in(each, table) for each in queries):
         return
-    changed, grouped = select.copy(), select.args.get("group") is not None
+    group_keys(changed, ())
+    expand_aliases(changed, Scope([FromItem(dict.fromkeys(known), alias)]))
+    queries = [each for part in changed.expressions for each in nodes(part, exp.Subquery)]
+    for each in (changed, *(query.this for query in queries)):
+        _qualify(each, alias)
     keys = group_keys(changed, ())
-    expand_aliases(changed, Scope([FromItem(known, table.alias_or_name)]))
     counts = [each for item in changed.expressions for each in aggregates.aggregates_in(item)]
-    given = [[_plain(each) for each in conditions or ()] for conditions in wheres]
+    given = [aggregates.conditions_of(each.this) for each in queries]
     common, left = _split(
-        aggregates.conditions_of(changed), lambda each: all(_plain(each) in one for one in given)
+        aggregates.conditions_of(changed), lambda each: all(each in one for one in given)
     )
     last: list[exp.Expr] = []
     if grouped:
-        attributes, plain_keys = set(attributes_of(table)), set(map(_plain, keys))
-        last, left = _split(left, lambda each: _is_of(each, plain_keys))
-        of_attributes = any(_is_of(each, attributes, some=True) for each in keys)
+        attributes = set(attributes_of(table))
+        key_columns = {each.name.lower() for each in keys if isinstance(each, exp.Column)}
+        last, left = _split(left, lambda each: _is_of(each, key_columns))
+        of_attributes = any(first(each, exp.Query) or _columns(each) & attributes for each in keys)
         if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
             return
     if any(first(each, exp.Query) for each in counts):
         return
-    places = [each for part in changed.expressions for each in nodes(part, exp.Subquery)]
     for each in counts:
         each.replace(aggregates.restricted(each, left))
-    shared = set(map(_plain, common))
-    for place, conditions in zip(places, wheres, strict=True):
-        own = [each for each in conditions or () if _plain(each) not in shared]
-        place.replace(_beside(place, [_unqualified(each, table) for each in own], table, grouped))
+    for query, conditions in zip(queries, given, strict=True):
+        query.replace(_beside(query, [each for each in conditions if each not in common], grouped))
     changed.set("where", exp.Where(this=exp.and_(*common)) if common else None)
-    if last:
-        add_conditions(changed, "qualify", exp.Qualify, last)
-    for name in {*changed.args, *select.args}:
-        select.set(name, changed.args.get(name))
+    changed.qualify(*last, copy=False)
+    become(select, changed)
 
 
 def _split(
@@ -81,11 +80,9 @@ def _split(
     return found, [each for each in parts if each not in found]
 
 
-def _beside(
-    query: exp.Subquery, conditions: list[exp.Expr], table: exp.Table, grouped: bool
-) -> exp.Paren:
+def _beside(query: exp.Subquery, conditions: list[exp.Expr], grouped: bool) -> exp.Paren:
     """Return the value of a subquery over the outer SELECT, which may have groups."""
-    holder = exp.Paren(this=_unqualified(query.this.expressions[0].unalias(), table))
+    holder = exp.Paren(this=query.this.expressions[0].unalias().copy())
     for each in list(aggregates.aggregates_in(holder)):
         found = aggregates.restricted(each, conditions)
         each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
@@ -94,58 +91,47 @@ def _beside(
 
 def _only_table(select: exp.Select) -> exp.Table | None:
     start = select.args.get("from_")
-    if start is None or select.args.get("joins") or not isinstance(start.this, exp.Table):
-        return None
-    table = start.this
-    return table if has_only(table, ("this", "db", "catalog", "alias")) else None
+    table = start.this if start is not None and not select.args.get("joins") else None
+    plain = isinstance(table, exp.Table) and has_only(table, ("this", "db", "catalog", "alias"))
+    return table if plain else None
 
 
-def _conditions_of_count(query: exp.Subquery, table: exp.Table) -> list[exp.Expr] | None:
-    """Return the conditions of a subquery that only counts in the same table; None for any other."""
+def _counts_in(query: exp.Subquery, table: exp.Table) -> bool:
+    """Whether a subquery only counts in this table."""
     select = query.this
     if not isinstance(select, exp.Select) or len(select.expressions) != 1:
-        return None
-    if not has_only(select, ("expressions", "from_", "where")):
-        return None
-    own = _only_table(select)
-    if own is None or [own.name, own.db, own.catalog] != [table.name, table.db, table.catalog]:
-        return None
-    columns = list(nodes(select, exp.Column))
-    if any(each.table.lower() not in ("", own.alias_or_name.lower()) for each in columns):
-        return None
-    value = select.expressions[0].unalias()
-    calls = list(aggregates.aggregates_in(value))
-    if not calls or not all(map(aggregates.is_count_or_sum, calls)):
-        return None
-    if first(select, exp.Window) or any(first(each, exp.Query) for each in parts_of(select)):
-        return None
-    return aggregates.conditions_of(select)
+        return False
+    own, calls = (
+        _only_table(select),
+        list(aggregates.aggregates_in(select.expressions[0].unalias())),
+    )
+    return (
+        has_only(select, ("expressions", "from_", "where"))
+        and own is not None
+        and [own.name, own.db, own.catalog] == [table.name, table.db, table.catalog]
+        and all(
+            each.table.lower() in ("", own.alias_or_name.lower())
+            for each in nodes(select, exp.Column)
+        )
+        and bool(calls)
+        and all(map(aggregates.is_count_or_sum, calls))
+        and not first(select, exp.Window)
+        and not any(first(each, exp.Query) for each in parts_of(select))
+    )
 
 
-def _unqualified(node: exp.Expr, table: exp.Table) -> exp.Expr:
-    """Return an expression of a subquery over the same table, for the outer SELECT's table."""
-    holder = exp.Paren(this=node.copy())
-    for column in nodes(holder, exp.Column):
-        column.set("table", named(table.alias_or_name).copy())
-        column.set("db", None)
-        column.set("catalog", None)
-    found: exp.Expr = holder.this
-    return found
+def _qualify(select: exp.Select, alias: str) -> None:
+    """Write the columns of a table in one way, so that expressions can be compared."""
+    parts = [select.args.get(name) for name in ("where", "group")]
+    for part in (*select.expressions, *filter(None, parts)):
+        for each in list(own_nodes(part, exp.Column)):
+            each.replace(column(each.name.lower(), alias))
 
 
-def _is_of(node: exp.Expr, columns: set[str], *, some: bool = False) -> bool:
-    """Whether all columns of an expression, or with ``some`` at least one, are in a set."""
-    if first(node, exp.Query):
-        return some
-    found = [_plain(each) in columns for each in nodes(node, exp.Column)]
-    return any(found) if some else all(found)
+def _columns(node: exp.Expr) -> set[str]:
+    return {each.name.lower() for each in nodes(node, exp.Column)}
 
 
-def _plain(node: exp.Expr) -> str:
-    """Write an expression over one table in a normal form, independent of how columns are written."""
-    node = node.copy()
-    for column in nodes(node, exp.Column):
-        for part in ("table", "db", "catalog"):
-            column.set(part, None)
-        column.set("this", exp.to_identifier(column.name.lower()))
-    return text(node.unnest())
+def _is_of(node: exp.Expr, columns: set[str]) -> bool:
+    """Whether all columns of an expression are in a set."""
+    return not first(node, exp.Query) and _columns(node) <= columns

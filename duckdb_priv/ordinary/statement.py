@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.aliases import expand_aliases, is_alias
 from duckdb_priv.ordinary.checks import (
     by_row,
     check,
@@ -28,24 +27,18 @@ from duckdb_priv.ordinary.names import Names, first, named, nodes
 from duckdb_priv.ordinary.nested import flatten, is_counting
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
-from duckdb_priv.ordinary.results import (
-    aliased,
-    blocked,
-    blocked_error,
-    has_attribute,
-    released,
-    renamed,
-    rows_of,
-)
-from duckdb_priv.ordinary.rows import inline, is_star, output_name, passed_on
+from duckdb_priv.ordinary.rows import blocked_error, called, inline, is_star, passed_on, rows_of
 from duckdb_priv.ordinary.scope import (
     ENDS,
     ESTIMATED,
     MARK,
     FromItem,
-    Rows,
     Scope,
+    aliased,
+    expand_aliases,
     from_items,
+    has_own,
+    is_alias,
     own_nodes,
 )
 from duckdb_priv.ordinary.shares import beside_counts
@@ -95,8 +88,8 @@ class Statement:
     def _rewrite(self, query: exp.Query) -> None:
         self._parts = _parts(query)
         result = self.query(query, {}, None)
-        if result.rows is not None and result.rows.asks:
-            raise by_row(released(result.rows))
+        if result.asks:
+            raise by_row(result.released())
         if (
             len(self._parts) > 1
             and len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1
@@ -129,16 +122,14 @@ class Statement:
 
     def query(self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None) -> FromItem:
         """Rewrite a query and its subqueries."""
+        known = self._with(query, ctes, outer)
         if isinstance(query, exp.Subquery):
-            inner = self.query(query.this, self._with(query, ctes, outer), outer)
-            if any(query.args.get(name) for name in ("limit", "offset")):
-                return blocked(inner, "LIMIT")
-            return inner
+            inner = self.query(query.this, known, outer)
+            limited = query.args.get("limit") or query.args.get("offset")
+            return inner.blocked_by("LIMIT") if limited else inner
         if isinstance(query, exp.SetOperation):
-            return self._set_operation(query, self._with(query, ctes, outer), outer)
-        if isinstance(query, exp.Select):
-            return self._select(query, self._with(query, ctes, outer), outer)
-        return FromItem([])
+            return self._set_operation(query, known, outer)
+        return self._select(query, known, outer) if isinstance(query, exp.Select) else FromItem({})
 
     def _with(
         self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None
@@ -151,10 +142,9 @@ class Statement:
         for cte in list(clause.expressions):
             name = cte.alias.lower()
             if clause.args.get("recursive"):
-                known[name] = FromItem([])
-            result = self.query(cte.this, known, outer)
-            known[name] = renamed(result, cte)
-            if result.rows is not None and result.rows.asks:
+                known[name] = FromItem({})
+            known[name] = self.query(cte.this, known, outer).renamed(cte)
+            if known[name].asks:
                 # A query that counts these rows inlines them.
                 cte.pop()
         if not clause.expressions:
@@ -164,20 +154,21 @@ class Statement:
     def _set_operation(
         self, query: exp.SetOperation, ctes: Mapping[str, FromItem], outer: Scope | None
     ) -> FromItem:
-        results = [self.query(each, ctes, outer) for each in (query.this, query.expression)]
-        for result in results:
-            if result.rows is not None and result.rows.asks:
-                raise QueryRefused(
-                    f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
-                    hint="count in each part, and combine the counts",
-                )
+        one, two = (self.query(each, ctes, outer) for each in (query.this, query.expression))
+        if one.asks or two.asks:
+            raise QueryRefused(
+                f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
+                hint="count in each part, and combine the counts",
+            )
+        passing = one if one.rows else two
         together = replace(
-            results[0],
-            rows=results[0].rows or results[1].rows,
-            estimated=any(result.estimated for result in results),
-            reported=any(result.reported for result in results),
+            one,
+            rows=passing.rows,
+            sources=passing.sources,
+            estimated=one.estimated or two.estimated,
+            reported=one.reported or two.reported,
         )
-        return blocked(together, query.key.upper())
+        return together.blocked_by(query.key.upper())
 
     def _select(
         self, select: exp.Select, ctes: Mapping[str, FromItem], outer: Scope | None
@@ -185,34 +176,31 @@ class Statement:
         sources: list[FromItem] = []
         for item in from_items(select):
             sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
-        scope = Scope(sources, outer)
-        self._resolve(select, scope, ctes)
+        self._resolve(select, Scope(sources, outer), ctes)
         summed = is_counting(select)
         self._merge(select, sources, summed)
-        asked = [each for each in sources if self._asks(select, each, summed)]
-        names = [
-            name
-            for item in select.expressions
-            for name in (passed_on(item, sources) if is_star(item) else [output_name(item)])
-        ]
-        columns = [name.lower() for name in names]
+        asked = [each for each in sources if _asks(select, each, summed)]
+        passed = [each for item in select.expressions for each in passed_on(item, sources).items()]
+        names = [name for name, _ in passed]
+        columns: dict[str, exp.Expr | None] = {name.lower(): value for name, value in passed}
         around = frozenset(
             each.number for level in (outer.outwards() if outer else ()) for each in level.sources
         )
         if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], around):
-            return self._values(select, asked[0], around, names)
+            self._values(select, asked[0], around, names)
+            return FromItem(columns)
         if summed:
             self._refuse_choices(select, sources, asked)
         reported = self._looks_at_reports(select, sources)
         if not asked:
-            rows = None if summed else rows_of(select, sources, asks=False)
-            estimated = any(each.estimated for each in sources)
             refuse_selected_noise(select, sources)
-            noisy = noisy_columns(select, names, sources)
-            chosen = any(each.chosen for each in sources)
-            return FromItem(
-                columns, rows=rows, estimated=estimated, reported=reported, noisy=noisy, chosen=chosen
-            )  # fmt: skip
+            return replace(
+                FromItem(columns) if summed else rows_of(select, sources, columns, asks=False),
+                estimated=any(each.estimated for each in sources),
+                reported=reported,
+                noisy=noisy_columns(select, names, sources),
+                chosen=any(each.chosen for each in sources),
+            )
         if len(asked) > 1:
             raise QueryRefused(
                 "two perturbed tables in one SELECT cannot be counted together:"
@@ -220,48 +208,57 @@ class Statement:
                 hint="count each in a query of its own, GROUP BY what they share, and join the counts",
             )
         if not summed:
-            rows = rows_of(select, sources, asks=True)
-            assert rows is not None
+            rows = rows_of(select, sources, columns, asks=True)
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
-            return FromItem(columns, rows=rows, reported=reported)
-        self.changed = True
-        check(select, asked[0], self.connection, self.parameters)
-        outputs = self._outputs(select, names)
-        returned = any(select is each for each in self._parts)
-        confidence = self.confidence if returned else None
+            return replace(rows, reported=reported)
         chosen = select.args.get("having") is not None
-        noisy = Estimation(
-            select, asked[0], sources, around, self.connection, self.names, outputs, confidence
-        ).rewrite()
-        select.meta[ESTIMATED] = True
+        noisy = self._estimate(select, asked[0], sources, around, names)
         return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
+
+    def _estimate(
+        self,
+        select: exp.Select,
+        source: FromItem,
+        sources: list[FromItem],
+        around: frozenset[int],
+        names: list[str],
+    ) -> frozenset[str]:
+        """Rewrite a SELECT that aggregates a release by its attributes; return the names of its estimates."""
+        self.changed = True
+        check(select, source, self.connection, self.parameters)
+        outputs = self._outputs(select, names)
+        refuse_what_is_not_linear(select, source)
+        returned = any(select is each for each in self._parts)
+        select.meta[ESTIMATED] = True
+        return Estimation(
+            select, source, sources, around, self.connection, self.names, outputs,
+            self.confidence if returned else None,
+        ).rewrite()  # fmt: skip
 
     def _values(
         self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
-    ) -> FromItem:
+    ) -> None:
         """Rewrite a query for distinct values to read the domains of the attributes."""
         self.changed = True
         refuse_what_is_not_linear(select, source)
         check(select, source, self.connection, self.parameters)
-        outputs = self._outputs(select, names)
-        items = [
-            item.unalias().as_(named(name).copy())
-            for item, name in zip(select.expressions, outputs, strict=True)
-        ]
+        pairs = zip(select.expressions, self._outputs(select, names), strict=True)
+        items = [called(item.unalias(), name) for item, name in pairs]
         list_values(select, source, around, self.connection)
         select.set("expressions", items)
-        return FromItem([name.lower() for name in names])
 
     def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
         """Whether a SELECT passes on reported values, or selects rows by them."""
-        if any(each.reported for each in sources):
-            return True
-        if any(each.name.lower() in self.connection.reported for each in nodes(select, exp.Column)):
-            return True
-        return any(is_star(each) for each in select.expressions) and any(
-            each.release is not None and each.release.reported for each in sources
+        stars = any(map(is_star, select.expressions))
+        return (
+            any(each.reported for each in sources)
+            or any(self._is_reported(each) for each in nodes(select, exp.Column))
+            or (stars and any(each.release and each.release.reported for each in sources))
         )
+
+    def _is_reported(self, column: exp.Column) -> bool:
+        return column.name.lower() in self.connection.reported
 
     def _refuse_choices(
         self, select: exp.Select, sources: list[FromItem], asked: list[FromItem]
@@ -272,18 +269,15 @@ class Statement:
             inner.meta.get(ESTIMATED) for part in choosing for inner in nodes(part, exp.Select)
         )
         by_report = any(each.reported for each in sources if each not in asked) or any(
-            column.name.lower() in self.connection.reported
-            for part in choosing
-            for column in nodes(part, exp.Column)
+            self._is_reported(each) for part in choosing for each in nodes(part, exp.Column)
         )
         if by_report and (asked or by_estimate):
             raise QueryRefused(
                 "what records report, and what is estimated from it, vary together, and cannot be counted together",
                 hint="ask for reported values in a query of their own, and join the counts",
             )
-        if self.confidence is None or not by_estimate:
-            return
-        if any(each.release is not None or _passes_release_on(each.rows) for each in sources):
+        of_release = any(each.release or each.rows for each in sources)
+        if self.confidence is not None and by_estimate and of_release:
             raise QueryRefused(
                 "the interval of sums over records that another estimate chooses, or is joined to, is not known",
                 hint="ask for the other estimate first, and write it as a number; or leave out intervals",
@@ -308,26 +302,24 @@ class Statement:
         """Return the item in FROM; a subquery may use the items before it."""
         if isinstance(item, exp.Subquery) and not item.alias:
             item.set("alias", exp.TableAlias(this=named(self.names.fresh("rows")).copy()))
-        alias = item.alias_or_name
+        alias, inner = item.alias_or_name, item.this
         if isinstance(item, exp.Table):
             before.resolve([item])
-            result = ctes.get(item.name.lower()) if not item.db else None
-            if result is not None:
-                return replace(renamed(result, item), alias=alias, node=item)
+            known = ctes.get(item.name.lower()) if not item.db else None
+            if known is not None:
+                return replace(known.renamed(item), alias=alias, node=item)
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
-                return FromItem(release.columns, alias, item, release)
-            return FromItem(aliased(item) or self.connection.columns(item), alias, item)
-        if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(item.this, exp.Query):
-            inner = item.this
+                return FromItem(dict.fromkeys(release.columns), alias, item, release)
+            columns = aliased(item) or self.connection.columns(item)
+            return FromItem(dict.fromkeys(columns), alias, item)
+        if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(inner, exp.Query):
             result = self.query(inner, ctes, before)
-            if isinstance(item, exp.Subquery):
-                if any(item.args.get(name) for name in ("limit", "offset", "sample")):
-                    result = blocked(result, "LIMIT")
-                if item.args.get("pivots"):
-                    result = blocked(result, "PIVOT")
-            return replace(renamed(result, item), alias=alias, node=item)
+            for name in ("limit", "offset", "sample", "pivots"):
+                if item.args.get(name):
+                    result = result.blocked_by("PIVOT" if name == "pivots" else "LIMIT")
+            return replace(result.renamed(item), alias=alias, node=item)
         for table in nodes(item, exp.Table):
             if self.connection.release(table) is not None:
                 if first(item, exp.Pivot):
@@ -337,7 +329,7 @@ class Statement:
                     hint="write the joins without the parentheses",
                 )
         before.resolve([item])
-        return FromItem(aliased(item), alias, item)
+        return FromItem(dict.fromkeys(aliased(item)), alias, item)
 
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("pivots"):
@@ -375,68 +367,52 @@ class Statement:
             result = self.query(query, ctes, scope)
             if result.estimated:
                 query.meta[ESTIMATED] = True
-            if result.rows is not None and result.rows.asks:
+            if result.asks:
                 if isinstance(query.parent, exp.Exists):
                     raise QueryRefused(
                         "nobody knows whether such a record exists, only how many there are",
                         hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
                     )
-                raise by_row(released(result.rows))
+                raise by_row(result.released())
 
     def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
         """Inline subqueries that pass on rows, if this SELECT uses an attribute of these rows."""
-        for source in list(sources):
-            rows = source.rows
-            if rows is None or not self._needs_rows(select, source, summed):
-                continue
-            if rows.blocked:
-                raise blocked_error(rows.blocked, released(rows))
+        while source := next((each for each in sources if _needs(select, each, summed)), None):
+            if source.blocked:
+                raise blocked_error(source.blocked, source.released())
             self.changed = True
-            inline(select, source, sources, rows, self.names)
+            inline(select, source, sources, self.names)
             select.meta[MARK] = tuple(each.number for each in sources)
-            self._merge(select, sources, summed)
-            return
 
-    def _needs_rows(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
-        rows = source.rows
-        assert rows is not None
-        if rows.asks or (summed and any(_is_weighed(each.release) for each in rows.sources)):
-            return True
-        if summed and any(
-            has_attribute(item, rows.sources)
-            for item in rows.select.expressions
-            if not is_star(item)
-        ):
-            return True
-        return any(
-            has_attribute(rows.columns[column.name.lower()], rows.sources)
-            for column in nodes(select, exp.Column)
-            if source.owns(column) and column.name.lower() in rows.columns
-        )
 
-    def _asks(self, select: exp.Select, source: FromItem, summed: bool) -> bool:
-        """Whether a SELECT uses an attribute of one of its tables."""
-        release = source.release
-        if release is None:
-            return False
-        if summed and _is_weighed(release):
-            return True
-        if any(source.attribute(column) for column in nodes(select, exp.Column)):
-            return True
-        for join in select.args.get("joins") or ():
-            for name in join.args.get("using") or ():
-                if name.name.lower() in release.attributes:
-                    return True
-        hidden = {each.name.lower() for each in release.attributes.values()} - set(release.reported)
-        of_the_same_name = {
-            name for name in hidden if release.attributes[name].column.lower() == name
-        }
-        return any(
-            name in of_the_same_name
-            for item in select.expressions
-            if is_star(item)
-            for name in passed_on(item, [source])
-        )
+def _needs(select: exp.Select, source: FromItem, summed: bool) -> bool:
+    """Whether a SELECT depends on an attribute of the rows that a subquery passes on."""
+    if source.rows is None:
+        return False
+    weighed = summed and any(_is_weighed(each.release) for each in source.sources)
+    return source.asks or weighed or any(map(source.passes_attribute, nodes(select, exp.Column)))
+
+
+def _asks(select: exp.Select, source: FromItem, summed: bool) -> bool:
+    """Whether a SELECT uses an attribute of one of its tables."""
+    release = source.release
+    if release is None:
+        return False
+    if summed and _is_weighed(release):
+        return True
+    joined = [
+        name for join in select.args.get("joins") or () for name in join.args.get("using") or ()
+    ]
+    # Attributes whose published column has the same name are part of a star.
+    shown = {name for name, each in release.attributes.items() if each.column.lower() == name}
+    passed = [
+        name for item in select.expressions if is_star(item) for name in passed_on(item, [source])
+    ]
+    return (
+        any(source.attribute(column) for column in nodes(select, exp.Column))
+        or any(name.name.lower() in release.attributes for name in joined)
+        or not shown.isdisjoint(passed)
+    )
 
 
 def _parts(query: exp.Expr) -> list[exp.Select]:
@@ -463,10 +439,4 @@ def _choosing(select: exp.Select) -> list[exp.Expr]:
         found += summed
         keys += [] if summed else [item]
     # A key without columns is the same for all records, so it selects none.
-    return found + [key for key in keys if any(True for _ in own_nodes(key, exp.Column))]
-
-
-def _passes_release_on(rows: Rows | None) -> bool:
-    return rows is not None and any(
-        each.release is not None or _passes_release_on(each.rows) for each in rows.sources
-    )
+    return found + [key for key in keys if has_own(key, exp.Column)]

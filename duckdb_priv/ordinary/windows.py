@@ -15,8 +15,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import column, nodes, text
-from duckdb_priv.ordinary.noise import FROM_HISTOGRAM, formula
-from duckdb_priv.ordinary.records import Records, StepColumns
+from duckdb_priv.ordinary.records import FROM_HISTOGRAM, Records, StepColumns, formula
 
 RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
