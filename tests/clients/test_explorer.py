@@ -259,6 +259,29 @@ def test_an_answer_that_is_too_large_to_draw_is_a_table(tab: Tab, tmp_path: Path
         assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
 
 
+def test_percentages_of_blocks_are_the_shares_of_each_value(tab: Tab, tmp_path: Path) -> None:
+    """Estimates of all values of a group do not add up to its records here, so their sum divides none of them."""
+    path = tmp_path / "codes.duckdb"
+    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        publisher.execute(
+            "CREATE TABLE stays AS"
+            " SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')"
+        )
+        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    with served(path) as server:
+        for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
+            each = tab.do("visit", address=server.address(f"of=code&show=percent{rest}"))
+            shares = {
+                tuple(row[:-4] + row[-3:]): row[-4] for row in each["rows"][1:] if row[-4] == "3"
+            }
+            assert (each["problem"], each["rows"][1:]) == ("", expected(each, path))
+            one = tab.do("visit", address=server.address(f"of=code&value=3&show=percent{rest}"))
+            assert {tuple(row): "3" for row in one["rows"][1:]} == shares
+
+
 def test_a_long_question_can_be_stopped(tab: Tab, visits: Explorer, folder: Path) -> None:
     """What nobody waits for is given up, and the next question is answered."""
     before = tab.ask(visits, "of=drug")

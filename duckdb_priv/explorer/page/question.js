@@ -100,6 +100,21 @@ function cumulative(question, release, attribute) {
   ].join('\n');
 }
 
+/** Return the estimates of all values with their total by group, which is the number of records. */
+function summed(all, names) {
+  const window = names.length ? `PARTITION BY ${names.join(', ')}` : '';
+  return `    SELECT *, sum(estimate) OVER (${window}) AS of_all\n    FROM ${all}`;
+}
+
+/** Return the estimates of all values with the number of records by group. With blocks, estimates add up to it on average only. */
+function counted(all, by, where, release) {
+  const names = by.map((each) => identifier(each.as));
+  const rows = `SELECT ${[...by.map((each) => each.sql), 'count(*) AS of_all'].join(', ')} FROM ${identifier(release.name)}`;
+  const total = [rows, ...(where ? [`WHERE ${where}`] : []), ...(names.length ? ['GROUP BY ALL'] : [])].join(' ');
+  const equal = names.map((name) => `e.${name} IS NOT DISTINCT FROM r.${name}`).join(' AND ') || 'true';
+  return `    SELECT e.*, r.of_all\n    FROM ${all} AS e\n    JOIN (${total}) AS r ON ${equal}`;
+}
+
 /** Return the SQL statement that answers a question. */
 export function sql(question, release) {
   const attribute = attributeOf(release, question.of);
@@ -123,8 +138,7 @@ export function sql(question, release) {
     const order = `ORDER BY ${[...names, along ? 'value' : 'estimate DESC'].join(', ')}`;
     if (!percent) return `SELECT ${[chosen, ...ends].join(', ')}\nFROM ${all}\n${order}`;
     const shares = ends.map((end) => `100 * ${end} / nullif(of_all, 0) AS ${end}`).join(', ');
-    const window = names.length ? `PARTITION BY ${names.join(', ')}` : '';
-    return `SELECT ${chosen}, ${shares}\nFROM (\n    SELECT *, sum(estimate) OVER (${window}) AS of_all\n    FROM ${all}\n)\n${order}`;
+    return `SELECT ${chosen}, ${shares}\nFROM (\n${attribute.blocks ? counted(all, by, where, release) : summed(all, names)}\n)\n${order}`;
   }
   const weight = release.weight ? `, weight := ${identifier(release.weight)}` : '';
   const answer = (name) =>

@@ -4,7 +4,7 @@ import { Problem } from './question.js';
 
 const ENGINE = new URL('./engine/@duckdb/duckdb-wasm/dist/', import.meta.url);
 const PUBLIC = ['attribute', 'coefficient', 'guarantee', 'release'];
-const ASKED_BY = ['release', 'attribute', 'column_name', 'role', 'type'];
+const ASKED_BY = ['release', 'attribute', 'column_name', 'role', 'type', 'blocks'];
 const BLOCK = 4096;
 const LISTED = 500;
 const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL)/;
@@ -125,11 +125,12 @@ async function described(file, rows) {
   const labelsOf = (name) => new Map(labels.filter((each) => each.attribute === name).map(({ value, label }) => [value, label]));
   const attributes = described
     .filter(({ role }) => role === 'sensitive' || role === 'generalized')
-    .map(({ attribute, column_name: column, role, type }) => ({
+    .map(({ attribute, column_name: column, role, type, blocks }) => ({
       name: attribute,
       kind: kindOf(type, labelsOf(attribute)),
       column,
       sampled: role === 'generalized',
+      blocks: blocks !== null,
       values: values.filter((each) => each.attribute === attribute).map((each) => each.value),
       labels: labelsOf(attribute),
     }));
