@@ -21,12 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 OLDEST_DUCKDB = "1.5.6"
 """All tests run on the newest DuckDB. The tests marked `surface` run on this version, too."""
+REPORTED = ("-q", "--durations", "10")
+"""Options of pytest: the slowest tests are listed at the end."""
 IN_PARALLEL = (
-    "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder",
-    "--durations", "10",
+    "-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder",
 )  # fmt: skip
 """Options of pytest: tests of one file run in one process, since they share fixtures. Files start in the order of
-tests/conftest.py, the longest first, and the slowest tests are listed at the end."""
+tests/conftest.py, the longest first. The surface is short, and runs in one process, which prepares everything once."""
 SIGN_OF_LIFE = 5
 """Seconds between two progress lines of an installation."""
 
@@ -148,14 +149,14 @@ def test(*options: str) -> None:
         run(programs / "python", "-m", "pytest", *options)
         return
     os.environ |= faster_memory()
-    tests = (programs / "python", "-m", "pytest", *IN_PARALLEL)
+    tests = (programs / "python", "-m", "pytest", *REPORTED)
     surface = (*tests, "-m", "surface", "tests/contract", "tests/sql")
     run(programs / "ruff", "check", ".")
     run(programs / "ruff", "format", "--check", ".")
     run(programs / "lint-imports")
     with beside(*surface, environ={"PYTHONPATH": str(oldest_duckdb(programs))}):
         run(programs / "mypy")
-        run(*tests)
+        run(*tests, *IN_PARALLEL)
 
 
 if __name__ == "__main__":

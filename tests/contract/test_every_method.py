@@ -471,6 +471,7 @@ def test_new_records_are_appended_where_that_is_offered(living: Connection, case
     assert rows(living, "SELECT count(*) FROM r")[0][0] > before
 
 
+@pytest.mark.once
 def test_what_is_advised_runs(con: Connection, made: Callable[..., Connection]) -> None:
     con.execute(
         "CREATE TABLE all_hierarchies AS FROM hierarchies UNION ALL"

@@ -220,6 +220,7 @@ def likelihood(operator, shown, counts):
     return float(shown[seen] @ np.log(expected))
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("release", ["zeros_v_public", "zeros_w_public"])
 def test_values_with_the_same_noise_are_refused_and_the_others_answered(reader, release):
     con = reader(release)
