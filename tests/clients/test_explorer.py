@@ -9,7 +9,8 @@ import re
 import shutil
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from http.client import HTTPConnection
@@ -24,7 +25,7 @@ from click.testing import CliRunner
 import duckdb_priv
 from clients.exploring import Shown, Tab, engine, served
 from clients.installation import Missing
-from clients.releases import publish_all
+from clients.releases import Connect, publish_all
 from duckdb_priv.explorer import parts
 from duckdb_priv.explorer.server import Explorer
 from duckdb_priv.shell.cli import main
@@ -65,7 +66,11 @@ CODED = """
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(
+    tmp_path_factory: pytest.TempPathFactory,
+    prepared: Connect,
+    for_files: Callable[..., AbstractContextManager[None]],
+) -> Path:
     """Releases: one with two attributes perturbed, a sample, and one with codes."""
     place = tmp_path_factory.mktemp("explored")
     parts_of = "CREATE VIEW parts AS SELECT id, drug, if(age < 30, 'a', 'b') AS part FROM stays"
@@ -74,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "sample": (STAYS, parts_of, LEVELS, SAMPLE),
         "coded": (STAYS, CODED),
     }.items():
-        with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
+        with for_files(), prepared() as publisher:
             for statement in statements:
                 publisher.execute(statement).fetchall()
             path = str(place / f"{name}.duckdb")
@@ -211,77 +216,6 @@ def test_links_that_do_not_fit(tab: Tab, visits: Explorer, question: str, proble
     assert shown["sql"].startswith("SELECT value,")
 
 
-def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> None:
-    """A number with labels is a category; a column may have the name of one of the answer's."""
-    shown = tab.do(
-        "visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&from.value=1&to.value=1"
-    )
-    assert shown["panels"] == ["sex: male (1), value: 1", "sex: <b>female (2), value: 1"]
-    assert shown["rows"][0][:3] == ["sex", "value", "icd"]
-    assert {row[2] for row in shown["rows"][1:]} == {
-        "influenza (flu)", "not examined (missing)", "none", "it's",
-    }  # fmt: skip
-    right = expected(shown, folder / "coded.duckdb")
-    assert [row[3:] for row in shown["rows"][1:]] == [row[3:] for row in right]
-    assert tab.do("evaluate", text=OPTIONS)["value"] == [
-        "each value", "influenza (flu)", "it's", "none", "not examined (missing)",
-    ]  # fmt: skip
-    shown = tab.do("hash", text="of=icd&missing=1&by=value&in.sex=2")
-    assert shown["rows"][1:] == expected(shown, folder / "coded.duckdb")
-    assert (shown["rows"][0][0], "\"sex\" IN ('2')" in shown["sql"]) == ("value", True)
-    reported = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
-    assert reported == "How many records have icd = not examined, by value, where sex = <b>female"
-
-
-OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
-
-
-def test_an_answer_that_is_too_large_to_draw_is_a_table(tab: Tab, tmp_path: Path) -> None:
-    """50,000 rows, of which one value is an empty text and one a blank."""
-    path = tmp_path / "codes.duckdb"
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
-        publisher.execute(
-            "CREATE TABLE stays AS SELECT i AS id, i % 500 AS ward,"
-            " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)"
-        )
-        publisher.execute(
-            "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')"
-        )
-        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
-    with served(path) as server:
-        shown = tab.do("visit", address=server.address("of=code&by=ward"))
-        assert shown["problem"] == ""
-        assert "488 more groups" in shown["undrawn"]
-        assert "the SQL returns 49800 more" in shown["undrawn"]
-        values = {row[1] for row in shown["rows"][1:]}
-        assert {"''", "' '", "code 7"} <= values
-        shown = tab.do("visit", address=server.address("of=code"))
-        assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
-
-
-def test_percentages_of_blocks_are_the_shares_of_each_value(tab: Tab, tmp_path: Path) -> None:
-    """Estimates of all values of a group do not add up to its records here, so their sum divides none of them."""
-    path = tmp_path / "codes.duckdb"
-    with duckdb_priv.connect(secret=bytes(range(32))) as publisher:
-        publisher.execute(
-            "CREATE TABLE stays AS"
-            " SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)"
-        )
-        publisher.execute(
-            "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')"
-        )
-        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
-    with served(path) as server:
-        for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
-            each = tab.do("visit", address=server.address(f"of=code&show=percent{rest}"))
-            shares = {
-                tuple(row[:-4] + row[-3:]): row[-4] for row in each["rows"][1:] if row[-4] == "3"
-            }
-            assert (each["problem"], each["rows"][1:]) == ("", expected(each, path))
-            one = tab.do("visit", address=server.address(f"of=code&value=3&show=percent{rest}"))
-            assert {tuple(row): "3" for row in one["rows"][1:]} == shares
-
-
 def test_a_long_question_can_be_stopped(tab: Tab, visits: Explorer, folder: Path) -> None:
     """What nobody waits for is given up, and the next question is answered."""
     before = tab.ask(visits, "of=drug")
@@ -362,9 +296,8 @@ def site(tab: Tab, folder: Path) -> Iterator[str]:
         parts.write(place)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
 def test_a_page_that_was_written_with_a_release_opens_it(
-    tab: Tab, folder: Path, tmp_path: Path, width: int
+    tab: Tab, folder: Path, tmp_path: Path
 ) -> None:
     """No address names the file: readers install nothing, and choose nothing."""
     written = CliRunner().invoke(
@@ -376,10 +309,93 @@ def test_a_page_that_was_written_with_a_release_opens_it(
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/"
-        shown = tab.do("visit", address=address, width=width)
+        for shown in (
+            tab.do("visit", address=address, width=390), tab.do("size", width=1280)
+        ):  # fmt: skip
+            assert (shown["title"], shown["problem"], shown["wider"]) == ("Visits", "", 0)
+            assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
         server.shutdown()
-    assert (shown["title"], shown["problem"], shown["wider"]) == ("Visits", "", 0)
-    assert shown["rows"][1:] == expected(shown, folder / "visits.duckdb")
+
+
+def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> None:
+    """A number with labels is a category; a column may have the name of one of the answer's."""
+    shown = tab.do(
+        "visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&from.value=1&to.value=1"
+    )
+    assert shown["panels"] == ["sex: male (1), value: 1", "sex: <b>female (2), value: 1"]
+    assert shown["rows"][0][:3] == ["sex", "value", "icd"]
+    assert {row[2] for row in shown["rows"][1:]} == {
+        "influenza (flu)", "not examined (missing)", "none", "it's",
+    }  # fmt: skip
+    right = expected(shown, folder / "coded.duckdb")
+    assert [row[3:] for row in shown["rows"][1:]] == [row[3:] for row in right]
+    assert tab.do("evaluate", text=OPTIONS)["value"] == [
+        "each value", "influenza (flu)", "it's", "none", "not examined (missing)",
+    ]  # fmt: skip
+    shown = tab.do("hash", text="of=icd&missing=1&by=value&in.sex=2")
+    assert shown["rows"][1:] == expected(shown, folder / "coded.duckdb")
+    assert (shown["rows"][0][0], "\"sex\" IN ('2')" in shown["sql"]) == ("value", True)
+    reported = tab.do("evaluate", text="document.getElementById('asked').textContent")["value"]
+    assert reported == "How many records have icd = not examined, by value, where sex = <b>female"
+
+
+OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
+
+
+def test_an_answer_that_is_too_large_to_draw_is_a_table(
+    tab: Tab,
+    tmp_path: Path,
+    prepared: Connect,
+    for_files: Callable[..., AbstractContextManager[None]],
+) -> None:
+    """50,000 rows, of which one value is an empty text and one a blank."""
+    path = tmp_path / "codes.duckdb"
+    with for_files(), prepared() as publisher:
+        publisher.execute(
+            "CREATE TABLE stays AS SELECT i AS id, i % 500 AS ward,"
+            " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')"
+        )
+        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    with served(path) as server:
+        shown = tab.do("visit", address=server.address("of=code&by=ward"))
+        assert shown["problem"] == ""
+        assert "488 more groups" in shown["undrawn"]
+        assert "the SQL returns 49800 more" in shown["undrawn"]
+        values = {row[1] for row in shown["rows"][1:]}
+        assert {"''", "' '", "code 7"} <= values
+        shown = tab.do("hash", text="of=code")
+        assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
+
+
+def test_percentages_of_blocks_are_the_shares_of_each_value(
+    tab: Tab,
+    tmp_path: Path,
+    prepared: Connect,
+    for_files: Callable[..., AbstractContextManager[None]],
+) -> None:
+    """Estimates of all values of a group do not add up to its records here, so their sum divides none of them."""
+    path = tmp_path / "codes.duckdb"
+    with for_files(), prepared() as publisher:
+        publisher.execute(
+            "CREATE TABLE stays AS"
+            " SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)"
+        )
+        publisher.execute(
+            "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')"
+        )
+        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    with served(path) as server:
+        for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
+            each = tab.ask(server, f"of=code&show=percent{rest}")
+            shares = {
+                tuple(row[:-4] + row[-3:]): row[-4] for row in each["rows"][1:] if row[-4] == "3"
+            }
+            assert (each["problem"], each["rows"][1:]) == ("", expected(each, path))
+            one = tab.ask(server, f"of=code&value=3&show=percent{rest}")
+            assert {tuple(row): "3" for row in one["rows"][1:]} == shares
 
 
 def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
