@@ -119,6 +119,7 @@ def test_ctrl_c_forgets_what_is_typed(terminal: Terminal) -> None:
 
 
 def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> None:
+    terminal.enter(ALONE)
     terminal.enter(ENDLESS)
     terminal.expect(r"0:\d\d:\d\d")
     terminal.process.sendcontrol("c")
