@@ -222,7 +222,7 @@ def same_columns(
         return []
     rows = connection.execute(
         _of_publications("agreement_of_columns", {number for *_, number in latest}),
-        [*(list(each) for each in zip(*latest, strict=True)), limit],
+        [*(list(each) for each in zip(*latest, strict=True)), limit, AGREEING],
     ).fetchall()
     return [
         (mine, theirs, was)

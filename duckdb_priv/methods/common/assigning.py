@@ -65,7 +65,7 @@ class Assigned:
     few: bool = False
     """Whether the records need a small part of the memory; the value that each shows is then kept."""
     portions: int = 1
-    """Number of ranges of the order of the first attribute into which ASSIGNED is cut; ``_range`` numbers them."""
+    """Number of ranges of the order of the first attribute in which the batches of ASSIGNED are sorted."""
     drawn: pa.Table | None = None
     """The records, if all their bits were drawn at once: ASSIGNED reads this table."""
     elsewhere: bool = False
@@ -286,13 +286,12 @@ def _with_bits(
 
 
 def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
-    """Number the ranges of an attribute's order that the records are in, and sort the records by range."""
+    """Sort records by the first bits of an attribute's order."""
     if not bits:
-        return records.append_column("_range", pa.array(np.zeros(len(records), np.uint16)))
+        return records
     order = records[f"_order{n}"].to_numpy()
     number = (order >> np.uint64(64 - bits)).astype(np.uint16)
-    by_range = np.argsort(number, kind="stable")
-    return records.append_column("_range", pa.array(number)).take(by_range)
+    return records.take(np.argsort(number, kind="stable"))
 
 
 def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from duckdb_priv.engine.aggregates import order_sql
 from duckdb_priv.engine.drawing import PIECE, pieces
 from duckdb_priv.engine.growing import GrowingTable
 from duckdb_priv.engine.kernel import Kernel
@@ -41,7 +42,9 @@ def show_in_ranges(
         grown = GrowingTable(cursor, made)
         groups = RangeByRange(plan, workspace)
         for number in range(assigned.portions):
-            fillings = {"columns": columns, "assigned": read, "number": str(number)}
+            ends = number << (64 - bits), ((number + 1) << (64 - bits)) - 1
+            fillings = {"columns": columns, "assigned": read, "order": order_sql(n)}
+            fillings |= {"first": str(ends[0]), "last": str(ends[1])}
             query = cursor.sql(section("kernels", "range", **fillings))
             records = query.to_arrow_table(PIECE)
             if not len(records):

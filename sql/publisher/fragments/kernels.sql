@@ -42,7 +42,7 @@ SELECT mark FROM priv.grouped_mark WHERE draw IN (
 (FROM @coded@ WHERE rowid BETWEEN @first@ AND @last@)
 
 -- name: range
-SELECT @columns@ FROM @assigned@ WHERE _range = @number@
+SELECT @columns@ FROM @assigned@ WHERE @order@ BETWEEN @first@::UBIGINT AND @last@::UBIGINT
 
 -- name: shown_at_once
 SELECT @columns@ FROM @assigned@ POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL

@@ -90,16 +90,16 @@ theirs AS (
     FROM priv.seen JOIN (priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) USING (publication)
     WHERE mark <= $4::UBIGINT AND publication IN (@publications@) AND attribute <> '*'
 ),
-cell AS (
+pair AS (
     SELECT mine.attribute AS a, mine.sensitive AS b, theirs.attribute AS c, theirs.sensitive AS d,
-        mine.value AS u, theirs.value AS v, count(*) AS rows
+        mine.value AS u, theirs.value AS v
     FROM mine JOIN theirs USING (mark)
     WHERE (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute
-    GROUP BY ALL
 ),
 agreed AS (
-    SELECT a, b, c, d, sum(rows) AS rows, coalesce(sum(rows) FILTER (u = v), 0) AS same FROM cell GROUP BY ALL
+    SELECT a, b, c, d, count(*) AS rows, count(*) FILTER (u = v) AS same FROM pair GROUP BY ALL HAVING same >= $5 * rows
 ),
+cell AS (SELECT a, b, c, d, u, v, count(*) AS rows FROM pair SEMI JOIN agreed USING (a, b, c, d) GROUP BY ALL),
 mine_of AS (SELECT a, b, c, d, u AS value, sum(rows) AS rows FROM cell GROUP BY ALL),
 theirs_of AS (SELECT a, b, c, d, v AS value, sum(rows) AS rows FROM cell GROUP BY ALL),
 chance AS (
