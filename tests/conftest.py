@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 
 import duckdb_priv
 from duckdb_priv.card import export
-from duckdb_priv.estimator import distribution, macros
+from duckdb_priv.estimator import distribution, estimated, macros
 from duckdb_priv.estimator.written import ENUM_IS_READ, Lookup, Written
 from duckdb_priv.sqltext import templates
 
@@ -240,7 +240,7 @@ def together() -> Callable[[Connection], AbstractContextManager[None]]:
     return publishing
 
 
-FUNCTIONS = macros._functions
+FUNCTIONS, ESTIMATED = macros._functions, estimated.statements
 
 
 def _is_asked() -> bool:
@@ -287,6 +287,22 @@ def unasked(prepared_file: Path) -> Iterator[None]:
     What others copy is prepared before, with its functions.
     """
     with _no_functions():
+        yield
+
+
+@pytest.fixture(scope="module")
+def plain_files() -> Iterator[None]:
+    """A whole module that reads neither cards nor the schema ``estimated`` of files: half of the time of an export."""
+    with _plain_page(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimated, "statements", lambda *_: [])
+        yield
+
+
+@pytest.fixture
+def whole_files() -> Iterator[None]:
+    """One test that reads the schema ``estimated``, in a module of ``plain_files``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimated, "statements", ESTIMATED)
         yield
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from duckdb_priv.sqltext.templates import everything, read
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 NAMED = re.compile(r"\b(\w+) AS (?:MATERIALIZED )?\(\n")
 """A part of a query, where it gets its name."""
 

@@ -15,6 +15,8 @@ from reference import comparison
 from reference.comparison import Functional
 from scipy.special import ndtri
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 Z = float(ndtri(0.975))
 LIST, OTHER = ["flu", "cold"], ["gout"]
 WORLD = """

@@ -12,6 +12,8 @@ import pytest
 
 import duckdb_priv
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 MECHANISMS = {
     "uniform": "retention := 0.5",
     "fine_grain": "tolerance := 1.5, min_retention := 0.05",

@@ -15,6 +15,8 @@ from duckdb_priv.mechanism import operator as op
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.score_terms import likely_shares, score_terms
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 WITHOUT_MISSING = ["flu", "it's", "HIV", "cold", "gout"]
 WITH_MISSING = [*WITHOUT_MISSING, None]
 RECORDS = 4000

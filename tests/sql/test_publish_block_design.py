@@ -19,6 +19,8 @@ from duckdb_priv.mechanism.difference_family import cosets, singer
 from duckdb_priv.mechanism.shuffle import code_pair, shuffle_epsilon
 from duckdb_priv.mechanism.symmetric_code import WORDS, Code
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 FALSE_ALARM = 1e-9
 SECRET = bytes(range(32))
 ROWS = 30_000

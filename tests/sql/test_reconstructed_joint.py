@@ -16,6 +16,8 @@ from scipy.stats import binom
 
 from duckdb_priv.engine import secrets
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 BOTH = "['disease', 'drug']"
 
 

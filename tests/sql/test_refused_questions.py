@@ -14,6 +14,8 @@ from scipy.stats import binom
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.sqltext.templates import fill, sections
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 PUBLISH = """
     CREATE TABLE visits AS
     SELECT i AS id, 18 + i % 7 AS age, (['flu', 'cold'])[1 + i % 2] AS advice, (i % 4)::INTEGER AS ward,

@@ -12,6 +12,8 @@ import pytest
 from reference.smoothing import smoothed_counts
 from scipy.stats import binom
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 FALSE_ALARM = 1e-9
 SECRET = bytes(range(32))
 TABLES = """

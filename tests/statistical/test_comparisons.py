@@ -20,6 +20,8 @@ from scipy.stats import binom
 
 from duckdb_priv.mechanism.uniform import Uniform
 
+pytestmark = pytest.mark.usefixtures("unasked", "plain_files")
+
 FALSE_ALARM = 1e-9
 RUNS = 10_000
 REPLICATES = 100
