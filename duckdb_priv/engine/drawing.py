@@ -1,7 +1,8 @@
-"""Random bits for perturbing records, drawn inside the query or for all records at once.
+"""Random bits for perturbing records, drawn inside the query, for all records at once, or for a stream of records.
 
 In a query, DuckDB's threads wait in turn for Python, 2,048 records at a time. The waiting costs as much as the bits.
-Drawing for all records at once calls Python with larger batches, and holds the records' columns in memory as Arrow.
+Drawing for all records at once calls Python with larger batches, and holds the records' columns in memory as Arrow. A
+stream holds a few batches. Another DuckDB must read it, since a connection cannot read and write at the same time.
 """
 
 from __future__ import annotations
