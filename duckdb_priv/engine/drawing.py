@@ -105,8 +105,12 @@ class Drawing:
 
         def read() -> Iterator[pa.Table]:
             query = cursor.sql(f"SELECT *{text} FROM ({self._keyed(records)})")
-            for batch in query.to_arrow_reader(PIECE):
-                yield pa.Table.from_batches([batch])
+            try:
+                for batch in query.to_arrow_reader(PIECE):
+                    yield pa.Table.from_batches([batch])
+            except OSError as error:
+                # Arrow passes on the text of DuckDB's error, which may quote a value.
+                raise duckdb.Error(str(error)) from None
 
         return ahead(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
 
@@ -115,8 +119,12 @@ class Drawing:
         cursor: duckdb.DuckDBPyConnection,
         records: str,
         random_bits: Mapping[str, KeyedBits | FreshBits],
+        failed: list[BaseException],
     ) -> pa.RecordBatchReader:
-        """Return the records with their bits, which are drawn while the stream is read."""
+        """Return the records with their bits, which are drawn while the stream is read.
+
+        An error is appended to ``failed``, because a reader in DuckDB passes on its text only.
+        """
         nothing = cursor.sql(f"SELECT * FROM ({self._keyed(records)}) LIMIT 0").to_arrow_table()
         schema = self._with_bits(random_bits, nothing).schema
 
@@ -125,9 +133,15 @@ class Drawing:
                 piece = piece.append_column("_text", pa.nulls(len(piece), pa.string()))
             return piece.select(schema.names)
 
-        drawn = self.in_pieces(cursor, records, random_bits, whole)
-        batches = (batch for piece in drawn for batch in piece.to_batches())
-        return pa.RecordBatchReader.from_batches(schema, batches)
+        def batches() -> Iterator[pa.RecordBatch]:
+            try:
+                for piece in self.in_pieces(cursor, records, random_bits, whole):
+                    yield from piece.to_batches()
+            except Exception as error:
+                failed.append(error)
+                raise
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
     def _keyed(self, records: str) -> str:
         """Return the query of the records with the keys of their bits."""

@@ -194,8 +194,13 @@ class Kernel:
         with duckdb.connect(config=config) as bare:
             for name, table in self.tables.items():
                 create_table(bare, name, table)
-            bare.register(AT_ONCE, self.drawing.stream(cursor, records, self.random_bits))
-            return bare.sql(fill(select, {**fillings, DRAWN: f"FROM {AT_ONCE}"})).to_arrow_table()
+            failed: list[BaseException] = []
+            bare.register(AT_ONCE, self.drawing.stream(cursor, records, self.random_bits, failed))
+            query = fill(select, {**fillings, DRAWN: f"FROM {AT_ONCE}"})
+            try:
+                return bare.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                raise (failed or [error])[0] from None
 
     def stage(
         self, cursor: duckdb.DuckDBPyConnection, records: str, staged: Collection[str] = ()

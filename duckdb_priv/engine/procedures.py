@@ -358,14 +358,19 @@ def _answer(compute: Callable[[], str]) -> str:
 def is_interrupt(error: BaseException) -> bool:
     """Return whether someone stopped the work, here or in a called procedure.
 
-    Ctrl-C arrives as one of four exceptions, depending on where DuckDB or Python notices it.
+    Ctrl-C arrives as one of five exceptions, depending on where DuckDB, Arrow or Python notices it.
 
     >>> is_interrupt(duckdb.InterruptException("INTERRUPT Error: Interrupted!"))
     True
     """
     return isinstance(error, KeyboardInterrupt | duckdb.InterruptException) or any(
         sign in str(error)
-        for sign in ("Query interrupted", "KeyboardInterrupt", "the statement was interrupted")
+        for sign in (
+            "INTERRUPT Error",
+            "Query interrupted",
+            "KeyboardInterrupt",
+            "the statement was interrupted",
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import duckdb
 import pytest
 
 import duckdb_priv
@@ -130,6 +131,26 @@ def test_records_that_are_counted_as_a_stream_change_nothing(con, released, refe
     monkeypatch.setattr(Drawing, "stream", lambda *of: streams.append(of) or stream(*of))
     assert released("records") == reference
     assert len(streams) == 1
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_stream_that_ends_early_is_reported_without_a_value(con, released, monkeypatch, stopped):
+    with_bits = Drawing._with_bits
+
+    def ending(self, random_bits, piece):
+        if len(piece):
+            raise duckdb.Error("INTERRUPT Error: Interrupted!" if stopped else "measles")
+        return with_bits(self, random_bits, piece)
+
+    monkeypatch.setattr(drawing, "FEW", 0)
+    monkeypatch.setattr(Drawing, "at_once", lambda *_: None)
+    monkeypatch.setattr("duckdb_priv.engine.marking.KEPT", 0)
+    monkeypatch.setattr(Drawing, "_with_bits", ending)
+    with pytest.raises(duckdb.Error) as raised:
+        released("records")
+    assert ("the statement was interrupted" in str(raised.value)) is stopped
+    assert "measles" not in str(raised.value)
+    assert "UDF" not in str(raised.value)
 
 
 @pytest.mark.once

@@ -44,7 +44,7 @@ def test_the_same_bits_in_a_query_and_at_once(ids, monkeypatch):
             == []
         )
         with duckdb.connect() as another:
-            another.register("stream", asked.stream(con, records, random_bits))
+            another.register("stream", asked.stream(con, records, random_bits, []))
             streamed = another.sql("FROM stream").to_arrow_table()
         con.register("streamed", streamed.select(con.table("in_query").columns))
         assert con.sql("FROM in_query EXCEPT ALL FROM streamed").fetchall() == []
