@@ -16,6 +16,8 @@ from click.testing import CliRunner
 import duckdb_priv
 from duckdb_priv.shell.cli import main
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 PUBLISH = (
     "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, record_id := 'id',"
     " domain := ['asthma', 'cold', 'cough', 'flu', 'measles', NULL], title := 'Visits')"
@@ -53,12 +55,6 @@ def _declare(con) -> None:
         " ['asthma', 'cold', 'cough', 'flu', NULL][1 + i * i % 23 % 5] AS disease FROM range(2000) AS t(i)"
     )
     con.execute(PUBLISH)
-
-
-@pytest.fixture
-def plain(without_cards):
-    with without_cards():
-        yield
 
 
 @pytest.fixture
@@ -188,7 +184,6 @@ def test_what_was_published_before_arguments_were_kept_is_reported(declared):
     assert refreshed(declared)["version"] == 2
 
 
-@pytest.mark.usefixtures("plain")
 def test_a_file_that_cannot_be_written_is_reported_and_written_later(declared, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
@@ -216,7 +211,6 @@ with duckdb.connect(sys.argv[1]):
 """
 
 
-@pytest.mark.usefixtures("plain")
 def test_a_file_that_another_program_writes_to_is_reported_and_written_later(declared, tmp_path):
     file = str(tmp_path / "r.duckdb")
     declared.execute("FROM priv.export_release('r', ?)", [file])
@@ -361,7 +355,6 @@ def test_who_leaves_a_decoy_group_leaves_it_whole_for_the_others(con):
     assert 9 not in third
 
 
-@pytest.mark.usefixtures("plain")
 def test_the_command_refreshes_all_that_are_due(prepared_file: Path, tmp_path: Path):
     path = str(shutil.copy(prepared_file, tmp_path / "hospital.duckdb"))
     with duckdb_priv.connect(path) as con:
@@ -393,7 +386,6 @@ with duckdb_priv.connect(sys.argv[1]) as con:
 """
 
 
-@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize(
     ("module", "function", "version"), [("declared", "keep", 1), ("refresh", "_export", 2)]
 )
@@ -425,7 +417,7 @@ def test_a_program_that_is_killed_leaves_whole_versions(
 
 
 @pytest.mark.every
-def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
+def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path, whole_files):
     """Nearly all records of one value leave, and others come with values that no group of the first batch has."""
 
     def rows(sql: str) -> list[tuple]:
