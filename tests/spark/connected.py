@@ -1,4 +1,6 @@
-"""Publishes a frame of a remote session: ``python connected.py URL FRAME FOLDER``, by the calls of a file beside it.
+"""Publishes a frame of a remote session: ``python connected.py URL FRAME FOLDER``, by calls.json of the folder.
+
+The folder has a prepared database for each call.
 
 A process that has a session of its own cannot have one of Spark Connect as well.
 """
@@ -26,14 +28,14 @@ def main(url: str, frame: str, folder: str) -> None:
     calls = json.loads(Path(folder, "calls.json").read_text("utf-8"))
     session = SparkSession.builder.remote(url).getOrCreate()
     for method, arguments in calls.items():
-        with duckdb.connect() as publisher:
+        with duckdb.connect(f"{folder}/{method}.duckdb") as publisher:
             duckdb_priv.install(publisher, secret=bytes(range(32)))
             duckdb_priv.spark.publish(
                 publisher, session.read.parquet(frame), method, source="persons", release="r",
                 path=Path(folder, method), **arguments
             )  # fmt: skip
     wide = session.read.parquet(frame).select("*", *(f.lit(n).alias(f"c{n}") for n in range(60)))
-    with duckdb.connect() as publisher:
+    with duckdb.connect(f"{folder}/wide.duckdb") as publisher:
         duckdb_priv.install(publisher, secret=bytes(range(32)))
         try:
             duckdb_priv.spark.publish(

@@ -19,6 +19,8 @@ os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from spark.tables import PERSONS  # noqa: E402
 
+from duckdb_priv.spark import publication  # noqa: E402
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """PySpark warns of what it uses itself."""
@@ -77,3 +79,20 @@ def publisher(prepared: Any) -> Iterator[duckdb.DuckDBPyConnection]:
     """A publisher's database that has no table of people."""
     with prepared() as connection:
         yield connection
+
+
+ANALYST_CARD = publication.analyst_card
+
+
+@pytest.fixture(scope="module")
+def plain(unasked: None) -> Iterator[None]:
+    """A module in which nobody counts, and nobody reads the cards of folders."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication, "analyst_card", lambda *_: "<!doctype html>\n<p>No card.</p>\n")
+        yield
+
+
+@pytest.fixture
+def whole(asked: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test with functions and cards, in a module that is ``plain``."""
+    monkeypatch.setattr(publication, "analyst_card", ANALYST_CARD)

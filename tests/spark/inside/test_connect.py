@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark import connected
 from spark.tables import PERSONS, contents, sql
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 CALLS: dict[str, dict[str, Any]] = {
     "uniform": {"sensitive": "disease", "retention": 0.4},
     "splu": {"sensitive": "outcome", "gamma": 4},
@@ -26,12 +29,15 @@ def test_a_remote_frame_gives_the_rows_that_duckdb_gives(
     spark: SparkSession,
     persons: DataFrame,
     folder: Path,
+    prepared_file: Path,
     prepared: Callable[..., duckdb.DuckDBPyConnection],
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("grpc", reason="Spark Connect takes grpcio")
     calls = {method: arguments | SHARED for method, arguments in CALLS.items()}
     (tmp_path / "calls.json").write_text(json.dumps(calls), "utf-8")
+    for name in (*calls, "wide"):
+        shutil.copy(prepared_file, tmp_path / f"{name}.duckdb")
     # An object of Scala, as Java names it.
     classes = spark._jvm.org.apache.spark.sql.connect.service
     service = getattr(getattr(classes, "SparkConnectService$"), "MODULE$")

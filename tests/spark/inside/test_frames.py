@@ -22,6 +22,8 @@ from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import configured
 from duckdb_priv.spark.transfer import Transfer
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 Connection = duckdb.DuckDBPyConnection
 
 
@@ -157,6 +159,7 @@ def test_rows_that_change_are_refused_before_any_is_published(
             publisher, persons.withColumn("score", drawn), tmp_path / "r", public=["score"], **more
         )
     assert list(tmp_path.iterdir()) == []
+    assert contents(publisher, "priv.ledger") == []
 
 
 def test_work_of_others_on_a_path_stays(

@@ -14,6 +14,8 @@ import duckdb_priv.spark
 from duckdb_priv.publisher.check import examination
 from duckdb_priv.spark import source
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 IDS = {
     "numbers beside each other": ["id - 1500"],
     "numbers far from each other": ["id * 1000003 - 4e18::bigint"],

@@ -18,6 +18,8 @@ import duckdb_priv.spark
 from duckdb_priv.errors import GuaranteeViolated, PublicationFailed, UnknownName
 from duckdb_priv.spark import plans
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 Connection = duckdb.DuckDBPyConnection
 
 ARGUMENTS: dict[str, Any] = {

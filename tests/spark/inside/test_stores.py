@@ -19,6 +19,8 @@ from duckdb_priv.spark.hadoop import Store
 from duckdb_priv.spark.places import CLAIM, Elsewhere, place_of
 from duckdb_priv.spark.settings import configured
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 Connection = duckdb.DuckDBPyConnection
 
 SCHEMES = {

@@ -15,6 +15,8 @@ from duckdb_priv.engine import marking
 from duckdb_priv.errors import PrivError
 from duckdb_priv.spark.types import OF_DUCKDB, duckdb_type, given_type
 
+pytestmark = pytest.mark.usefixtures("plain")
+
 STAYS = """
     CREATE TABLE stays AS
     SELECT TIMESTAMPTZ '2026-03-29 00:00:00+00' + INTERVAL (i // 2) HOUR AS arrived, 'bed ' || i % 2 AS bed,
