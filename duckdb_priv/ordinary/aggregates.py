@@ -177,7 +177,8 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     if quantile is not None:
         return quantile
     function, (_, given) = unwrapped(node), without_filter(node)
-    name, argument, conditions = name_of(function), _argument(function), tuple(given)
+    name, arguments, conditions = name_of(function), _arguments(function), tuple(given)
+    argument = arguments[0] if arguments else None
     if any(isinstance(each, exp.WithinGroup) for each in wrappers(node)):
         raise refusal(name)
     if isinstance(argument, exp.Order):
@@ -193,7 +194,7 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
         y, x = function.this, function.expression
         paired = whole.where(*_not_null(y), *_not_null(x))
         return _moment(name, paired, paired, {"x": x, "y": y})
-    if argument is None or (name != "count" and _extra(function)):
+    if argument is None or (name != "count" and len(arguments) > 1):
         raise refusal(name)
     if name in DECOMPOSED:
         return Plain(name, argument, conditions)
@@ -327,18 +328,12 @@ def is_count_or_sum(node: exp.Expr) -> bool:
     return isinstance(call, exp.Count | exp.CountIf | exp.Sum) and not first(call, exp.Distinct)
 
 
-def _argument(function: exp.Expr) -> exp.Expr | None:
-    found = function.args.get("this")
+def _arguments(function: exp.Expr) -> list[exp.Expr]:
+    """Return the arguments of a call."""
     if isinstance(function, exp.Anonymous):
-        found = function.expressions[0] if function.expressions else None
-    return found
-
-
-def _extra(function: exp.Expr) -> bool:
-    """Whether a call has more than one argument."""
-    if isinstance(function, exp.Anonymous):
-        return len(function.expressions) > 1
-    return bool(function.args.get("expression") or function.args.get("expressions"))
+        return function.expressions
+    given = [function.args.get(name) for name in ("this", "expression")]
+    return [each for each in (*given, *function.expressions) if isinstance(each, exp.Expression)]
 
 
 def _is_every_row(argument: exp.Expr | None) -> bool:

@@ -38,8 +38,6 @@ class Function:
 
     def times(self, factor: str, operator: str = "*") -> Function:
         """Return the function times a constant, or divided by it."""
-        if factor == "1":
-            return self
         terms = {name: _product(each, factor, operator) for name, each in self.terms.items()}
         constant = self.constant
         if constant not in (None, "0"):

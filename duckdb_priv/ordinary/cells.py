@@ -32,18 +32,10 @@ OF_NUMBERS = literal(KNOWN_OF_NUMBERS)
 
 
 class Cells:
-    """The cells of one SELECT over a release. Rewriting the SELECT adds columns."""
+    """The cells of one SELECT over a release. Rewriting the SELECT adds columns, with names that are not ``taken``."""
 
-    def __init__(
-        self,
-        source: FromItem,
-        outer: frozenset[int],
-        taken: Collection[str],
-        around: frozenset[str] = frozenset(),
-    ) -> None:
+    def __init__(self, source: FromItem, outer: frozenset[int], taken: Collection[str]) -> None:
         assert source.release is not None
-        self.around = around
-        """Columns of outer tables that the SELECT names. Columns of the cells must have other names."""
         self.source, self.release, self.outer = source, source.release, outer
         self.conditions: list[exp.Expr] = []
         """Conditions on the counted rows."""
@@ -53,7 +45,7 @@ class Cells:
         """The column with the strength of perturbation, if an attribute needs it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
         self._sums: dict[str, str] = {}
-        self._names = Names({name.lower() for name in (*taken, *around, *self.release.columns)})
+        self._names = Names({name.lower() for name in (*taken, *self.release.columns)})
         self.weight, self.shown = self._names.fresh("weight"), self._names.fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the reported one."""
 
@@ -68,15 +60,13 @@ class Cells:
             return expression
         if depends is Kind.PUBLIC and _is_value(expression):
             return self._key(expression)
-        if isinstance(expression, exp.Column):
-            attribute = self.source.attribute(expression)
-            if attribute is not None:
-                self.attributes[attribute.name.lower()] = attribute
-                if attribute.varied and not self.scale_key:
-                    assert self.release.scale is not None
-                    self.scale_key = self._key(column(self.release.scale, self.source.alias)).name
-            return expression
-        self.keep_within(expression)
+        if not isinstance(expression, exp.Column):
+            self.keep_within(expression)
+        elif attribute := self.source.attribute(expression):
+            self.attributes[attribute.name.lower()] = attribute
+            if attribute.traits.varied and not self.scale_key:
+                assert self.release.scale is not None
+                self.scale_key = self._key(column(self.release.scale, self.source.alias)).name
         return expression
 
     def written(self, expression: exp.Expr) -> str:
@@ -105,19 +95,14 @@ class Cells:
         product = " * ".join(
             [as_number(text(each), OF_NUMBERS) for each in factors] + [scale] * bool(scale)
         )
-        found = f"sum({product})" if product else "count(*)"
-        if conditions:
-            found += f" FILTER (WHERE {' AND '.join(f'({text(each)})' for each in conditions)})"
+        found = (f"sum({product})" if product else "count(*)") + _filter(conditions)
         if product and not factors:
             found = f"coalesce({found}, 0)"
         return self._column(found, "n" if not factors and not conditions else "sum")
 
     def aggregate(self, name: str, argument: exp.Expr, conditions: Sequence[exp.Expr]) -> str:
         """Return the column with any other aggregate over the rows of a cell."""
-        found = f"{name}({text(argument)})"
-        if conditions:
-            found += f" FILTER (WHERE {' AND '.join(f'({text(each)})' for each in conditions)})"
-        return self._column(found, name)
+        return self._column(f"{name}({text(argument)}){_filter(conditions)}", name)
 
     @property
     def columns(self) -> list[str]:
@@ -159,9 +144,8 @@ class Cells:
 
     def _key(self, expression: exp.Expr) -> exp.Expr:
         expression = expression.unnest()
-        written = text(expression)
+        written, own = text(expression), isinstance(expression, exp.Column)
         if written not in self._keys:
-            own = isinstance(expression, exp.Column)
             name = expression.name if own else self._names.fresh("part")
             self._keys[written] = (name, expression.copy())
         found = column(self._keys[written][0], self.source.alias)
@@ -178,6 +162,11 @@ def _is_value(node: exp.Expr) -> bool:
     """Whether a node is an expression whose value a column can hold."""
     is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return isinstance(node, exp.Condition) and not isinstance(node, NO_VALUES) and not is_branch
+
+
+def _filter(conditions: Sequence[exp.Expr]) -> str:
+    written = " AND ".join(f"({text(each)})" for each in conditions)
+    return f" FILTER (WHERE {written})" if written else ""
 
 
 def _paren(node: exp.Expr) -> str:

@@ -6,7 +6,6 @@ Functions of group estimates that are not linear are refused: their result would
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.estimator.estimated_names import RANDOM
 from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
-from duckdb_priv.ordinary.names import DUCKDB, named, nodes, text
+from duckdb_priv.ordinary.names import Names, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.rows import UNNEST, blocked_error, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem, holder
@@ -23,8 +22,6 @@ from duckdb_priv.sqltext.moments import SQUARED
 
 BY_CHANCE = {*RANDOM, "rand"}
 """Functions that return a different value for every row."""
-EMPTY = re.compile(r"SELECT _priv_empty_\d+")
-"""The placeholder of a release's empty columns, whose text is not parsed again."""
 SHOWN = 20
 """Maximum number of values in a message."""
 HANDLED = {
@@ -74,8 +71,8 @@ def check(
                 hint="name the columns, and count(*)",
             )
     for column in nodes(select, exp.Column):
-        of_no_table = MARK not in column.meta and column.table.lower() in ("", source.alias.lower())
-        if of_no_table and column.name.lower() == "rowid":
+        own = MARK not in column.meta and column.table.lower() in ("", source.alias.lower())
+        if own and column.name.lower() == "rowid":
             raise QueryRefused(
                 "rowid is the place of a published row, and says nothing of the true table",
                 hint="leave it out, or name a public column",
@@ -92,33 +89,30 @@ def _check_values(
     parameters: Mapping[str, Any],
 ) -> None:
     """Refuse comparisons of an attribute with values outside its domain, which are mostly misspelt."""
-    compared: dict[str, tuple[Attribute, list[exp.Expr]]] = {}
+    release, compared = source.release, dict[str, list[exp.Expr]]()
+    assert release is not None
     for column in nodes(select, exp.Column):
-        attribute = source.attribute(column)
-        if attribute is not None:
-            found = compared.setdefault(attribute.name, (attribute, []))
-            found[1].extend(_compared_with(column, parameters))
-    for attribute, values in compared.values():
-        if not values:
-            continue
-        assert source.release is not None
-        missing = connection.outside(source.release, attribute, values)
+        if attribute := source.attribute(column):
+            found = compared.setdefault(attribute.name.lower(), [])
+            found += _compared_with(column, parameters)
+    for name, values in compared.items():
+        attribute = release.attributes[name]
+        missing = connection.outside(release, attribute, values) if values else []
         if missing:
-            domain = connection.values(source.release, attribute)
-            shown = ", ".join("NULL" if each is None else echoed(each) for each in domain[:SHOWN])
-            more = (
-                f", … ({len(domain)} values; see FROM priv.coefficient)"
-                if len(domain) > SHOWN
-                else ""
-            )
-            near = difflib.get_close_matches(
-                missing[0].strip("'").lower(), [each.lower() for each in domain if each], n=1
-            )
-            meant = next((each for each in domain if each and each.lower() in near), None)
-            raise QueryRefused(
-                f'"{attribute.name}" has no value {shortened(missing[0])}; it has {shown}{more}',
-                hint=f"did you mean {echoed(meant)}?" if meant else "compare it with one of these",
-            )
+            raise _misspelt(attribute, connection.values(release, attribute), missing[0])
+
+
+def _misspelt(attribute: Attribute, domain: Sequence[str | None], value: str) -> QueryRefused:
+    """Return the error for a value that is not in a domain, with the one that may be meant."""
+    shown = ", ".join("NULL" if each is None else echoed(each) for each in domain[:SHOWN])
+    if len(domain) > SHOWN:
+        shown += f", … ({len(domain)} values; see FROM priv.coefficient)"
+    lower = {each.lower(): each for each in reversed(domain) if each}
+    near = difflib.get_close_matches(value.strip("'").lower(), list(lower), n=1)
+    return QueryRefused(
+        f'"{attribute.name}" has no value {shortened(value)}; it has {shown}',
+        hint=f"did you mean {echoed(lower[near[0]])}?" if near else "compare it with one of these",
+    )
 
 
 def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[exp.Expr]:
@@ -127,36 +121,30 @@ def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[ex
     parent = node.parent
     while isinstance(parent, exp.Paren):
         node, parent = parent, parent.parent
-    found: list[exp.Expr | None] = []
+    found: list[exp.Expr] = []
     if isinstance(parent, exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ):
         found = [parent.expression if parent.this is node else parent.this]
     elif isinstance(parent, exp.In) and parent.this is node:
-        found = list(parent.expressions)
+        found = parent.expressions
     elif isinstance(parent, exp.Case) and parent.this is node:
         found = [branch.this for branch in parent.args["ifs"]]
-    found = [_given(each, parameters) for each in found]
-    # Tools compare every column with '' to find empty values; this is not a misspelt value.
-    return [
-        each for each in found if each is not None and _is_literal(each) and not _is_empty(each)
-    ]
+    return [each for each in (_given(each, parameters) for each in found) if _is_literal(each)]
 
 
-def _given(node: exp.Expr | None, parameters: Mapping[str, Any]) -> exp.Expr | None:
+def _given(node: exp.Expr, parameters: Mapping[str, Any]) -> exp.Expr:
     """Return a parameter's value as a literal if it is a text or a number; any other node unchanged."""
+    value = None
     if isinstance(node, exp.Placeholder | exp.Parameter):
         value = parameters.get(node.name)
-        return exp.convert(value) if isinstance(value, str | int | float) else None
-    return node
-
-
-def _is_empty(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Literal) and node.is_string and not node.name
+    return exp.convert(value) if isinstance(value, str | int | float) else node
 
 
 def _is_literal(node: exp.Expr) -> bool:
+    """Whether a node is a value, except '': tools compare every column with it to find empty values."""
+    empty = isinstance(node, exp.Literal) and node.is_string and not node.name
     while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         node = node.this
-    return isinstance(node, exp.Literal | exp.Boolean)
+    return isinstance(node, exp.Literal | exp.Boolean) and not empty
 
 
 def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
@@ -164,7 +152,7 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
 
     So errors have DuckDB's messages, and columns have DuckDB's names.
     """
-    places = dict[str, str]()
+    names = Names()
     named_by_with = {cte.alias.lower() for cte in nodes(query, exp.CTE)}
     for table in list(nodes(query, exp.Table)):
         if not table.db and table.name.lower() in named_by_with:
@@ -177,22 +165,17 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
             if column.db and column.table.lower() == alias.name.lower():
                 column.set("db", None)
                 column.set("catalog", None)
-        empty = {
-            each: f"CAST(NULL AS {each.type}) AS {text(each.name)}"
-            for each in release.attributes.values()
-        }
-        replaced = [sql for each, sql in empty.items() if each.column.lower() == each.name.lower()]
-        added = [sql for each, sql in empty.items() if each.column.lower() != each.name.lower()]
+        replaced, added = list[str](), list[str]()
+        for each in release.attributes.values():
+            same = each.column.lower() == each.name.lower()
+            (replaced if same else added).append(f"CAST(NULL AS {each.type}) AS {text(each.name)}")
         star = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
         bare = table.copy()
         for name in ("alias", "joins", "sample"):
             bare.set(name, None)
-        place = f"_priv_empty_{len(places)}"
-        places[f"SELECT {place}"] = f"SELECT {', '.join([star, *added])} FROM {text(bare)}"
-        inner = exp.Select(expressions=[exp.column(place)])
-        table.replace(exp.Subquery(this=inner, alias=alias.copy()))
-    written = str(query.sql(DUCKDB, copy=False))
-    return EMPTY.sub(lambda found: places.get(found[0], found[0]), written)
+        empty = names.place(f"SELECT {', '.join([star, *added])} FROM {text(bare)}")
+        table.replace(exp.Subquery(this=empty, alias=alias.copy()))
+    return names.written(query)
 
 
 def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:

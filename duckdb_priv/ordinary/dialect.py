@@ -76,8 +76,9 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             (each for each in tables.releases.values() if each.name.lower() == table_name.lower()),
             None,
         )
-        if release is not None and release.columns_are(columns):
-            for attribute in release.attributes.values():
+        attributes = list(release.attributes.values()) if release is not None else []
+        if release is not None and all(each.column.lower() in columns for each in attributes):
+            for attribute in attributes:
                 columns[attribute.column.lower()] = (attribute.name, attribute.type)
             if release.scale:
                 columns.pop(release.scale.lower(), None)

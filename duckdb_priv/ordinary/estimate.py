@@ -22,17 +22,16 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum, Zero
 from duckdb_priv.ordinary.cells import OF_NUMBERS, Cells
-from duckdb_priv.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, filtered
+from duckdb_priv.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, Steps, filtered
 from duckdb_priv.ordinary.grouping import (
     group_keys,
     grouped_by,
     grouping_sets,
     has_sets,
     keys_to_where,
-    repeated_sets,
 )
 from duckdb_priv.ordinary.intervals import Intervals
-from duckdb_priv.ordinary.names import Names, column, first, fresh, named, nodes, text
+from duckdb_priv.ordinary.names import Names, column, first, named, nodes, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
 from duckdb_priv.ordinary.rows import called
@@ -70,13 +69,15 @@ class Estimation:
             for each in nodes(self.select, exp.Column)
             if each.meta.get(MARK) in self.outer
         )
-        self.cells = Cells(self.source, self.outer, others, around)
+        self.cells = Cells(self.source, self.outer, others | around)
         self._table = self.names.fresh("estimates")
         if self.confidence is not None:
             write_out_names(self.select)
             keys_to_where(self.select)
         self._left = self._conditions()
         self._keys = group_keys(self.select, others | around)
+        # Columns of outer tables that the SELECT names must not be hidden.
+        self._columns = Names({each.lower() for each in self._keys.values()} | around)
         joins = self.select.args.get("joins") or []
         joined = [join.args["on"] for join in joins if join.args.get("on")]
         joined += [self._own(name.name) for join in joins for name in join.args.get("using") or ()]
@@ -99,12 +100,12 @@ class Estimation:
         pairs = zip(self.select.expressions, self.outputs, strict=True)
         items = [self._item(item, name) for item, name in pairs]
         noisy = self._noisy(items)
-        above = {
-            name: self._over(self.select.args[name])
-            for name in ("having", "qualify", "order", "distinct")
-            if self.select.args.get(name)
-        }
+        chosen = self.select.args.get("having") is not None
+        for name in ("having", "qualify", "order", "distinct"):
+            if part := self.select.args.get(name):
+                self.select.set(name, self._over(part))
         windows = [self._over(each) for each in self.select.args.get("windows") or ()]
+        self.select.set("windows", windows or None)
         if self.quantiles and not self.measures:
             self.sum(Sum(zero=Zero.ALWAYS))
         if not self.measures and not any(kind != "grouping" for kind, *_ in self.plain.values()):
@@ -120,14 +121,14 @@ class Estimation:
         else:
             intervals = Intervals(
                 frame, self.measures, self.plain, self.names, table, self.confidence,
-                "having" in above, quantiled.ends,
+                chosen, quantiled.ends,
             )  # fmt: skip
             items = intervals.items(items)
             self.select.meta[ENDS] = intervals.with_ends
             steps = intervals.steps()
         if self.quantiles:
             steps = [*steps, *quantiled.beside(table, list(self._keys.values()), self._table)]
-        self._put(items, above, windows, steps)
+        self._put(items, steps)
         return noisy
 
     def _is_sensitive(self, part: exp.Expr) -> bool:
@@ -210,7 +211,10 @@ class Estimation:
         elements = group.expressions if group is not None else []
         sets = grouping_sets(group) if group is not None else [set[str]()]
         if self.confidence is not None and any(each in sets[:n] for n, each in enumerate(sets)):
-            raise repeated_sets()
+            raise QueryRefused(
+                "GROUP BY has the same groups more than once, and intervals are made once for each",
+                hint="name each set of keys once, or leave out intervals",
+            )
         for key in [key for element in elements for key in grouped_by(element)]:
             key.replace(column(self._keys[key]))
         frame = Frame(
@@ -232,14 +236,20 @@ class Estimation:
         return frame
 
     def _tables(self, joins: Sequence[exp.Join]) -> str:
-        """Write FROM over the classes."""
-        joined = [self._join(join) for join in joins]
+        """Write FROM over the classes; conditions of joins use columns of the cells, or attributes."""
         start = self.select.args["from_"].this
         tables = CLASSES if start is self.source.node else text(start)
-        for join, written in zip(joins, joined, strict=True):
+        for join in joins:
+            for name in join.args.get("using") or ():
+                if name.name.lower() in self.source.columns:
+                    self.cells.kept(self._own(name.name))
+            if join.args.get("on"):
+                join.set("on", self.cells.kept(join.args["on"]))
+            if not isinstance(join.this, exp.Table):
+                self.cells.keep_within(join.this)
             if join.this is self.source.node:
                 join.set("this", exp.to_identifier(CLASSES))
-                written = text(join)
+            written = text(join)
             tables += written if written.startswith(",") else f" {written}"
         return tables
 
@@ -248,42 +258,22 @@ class Estimation:
         using = [self.cells.kind(self._own(name.name)) for name in join.args.get("using") or ()]
         return reduce(or_, using, self.cells.kind(join))
 
-    def _join(self, join: exp.Join) -> str:
-        """Write a join over cells: its condition uses columns of the cells, or attributes."""
-        for name in join.args.get("using") or ():
-            if name.name.lower() in self.source.columns:
-                self.cells.kept(self._own(name.name))
-        if join.args.get("on"):
-            join.set("on", self.cells.kept(join.args["on"]))
-        if not isinstance(join.this, exp.Table):
-            self.cells.keep_within(join.this)
-        return text(join)
-
-    def _put(
-        self,
-        items: list[exp.Expr],
-        above: dict[str, exp.Expr],
-        windows: list[exp.Expr],
-        estimates: list[tuple[str, str]],
-    ) -> None:
-        """Replace the old SELECT by the rewritten one."""
-        select = self.select
-        for name in ("joins", "where", "group", "having", *above):
+    def _put(self, items: list[exp.Expr], steps: Steps) -> None:
+        """Replace the old SELECT by the rewritten one; HAVING selects rows of the estimates."""
+        select, having = self.select, self.select.args.get("having")
+        for name in ("joins", "where", "group", "having"):
             select.set(name, None)
         select.set("expressions", items)
         select.set("from_", exp.From(this=exp.Table(this=named(self._table).copy())))
-        if "having" in above:
-            select.set("where", exp.Where(this=above.pop("having").this))
-        for name, node in above.items():
-            select.set(name, node)
-        select.set("windows", windows or None)
+        if having is not None:
+            select.set("where", exp.Where(this=having.this))
         # Parts of a set operation cannot have a WITH clause.
         holder: exp.Expr = select
         while isinstance(holder.parent, exp.SetOperation):
             holder = holder.parent
         if holder.args.get("with_") is None:
             holder.set("with_", exp.With(expressions=[]))
-        for name, query in estimates:
+        for name, query in steps:
             holder.args["with_"].append("expressions", self.names.step(name, query))
 
     def _noisy(self, items: Sequence[exp.Expr]) -> frozenset[str]:
@@ -376,7 +366,7 @@ class Estimation:
             return self._plain(parsed)
         if isinstance(parsed, Quantile):
             self._refuse_texts(parsed.value)
-            name = self._fresh("quantile")
+            name = self._columns.fresh("quantile")
             self.quantiles[name] = parsed
             return column(name)
         combined = parsed.combine(*(self.sum(each) for each in parsed.sums))
@@ -413,7 +403,7 @@ class Estimation:
         for name, known in self.measures.items():
             if known == measure:
                 return column(name)
-        name = self._fresh("n" if of.is_count else "total")
+        name = self._columns.fresh("n" if of.is_count else "total")
         self.measures[name] = measure
         return column(name)
 
@@ -444,10 +434,6 @@ class Estimation:
         for name, known in self.plain.items():
             if known == found:
                 return column(name)
-        name = self._fresh(stem)
+        name = self._columns.fresh(stem)
         self.plain[name] = found
         return column(name)
-
-    def _fresh(self, stem: str) -> str:
-        taken = {*self._keys.values(), *self.measures, *self.plain, *self.quantiles}
-        return fresh(stem, taken | self.cells.around)

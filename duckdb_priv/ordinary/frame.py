@@ -12,9 +12,9 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
-from duckdb_priv.ordinary.law import law_sql, true_value, weight_sql
-from duckdb_priv.ordinary.names import LINE, Names, text
+from duckdb_priv.ordinary.names import LINE, Names, indented, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
+from duckdb_priv.ordinary.values import law_sql, true_value, weight_sql
 from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.quoting import literal
 
@@ -59,13 +59,6 @@ class Measure:
     """Whether the conditions on classes depend on attributes alone."""
     zero: Zero
     """When the sum is 0 and not NULL if no record is summed."""
-
-    def written(self, total: str, records: str) -> str:
-        """Write the sum with SQL's result for no summed record; ``records`` says whether the group has records."""
-        if self.zero is Zero.NEVER:
-            return total
-        total = f"coalesce({total}, 0)"
-        return total if self.zero is Zero.ALWAYS else f"CASE WHEN {records} THEN {total} END"
 
 
 @dataclass(frozen=True)
@@ -196,7 +189,7 @@ class Frame:
             selected.append(f"{true_value(attribute, x)} AS {text(attribute.name)}")
             if positions:
                 selected.append(f"{x}.position AS {text(positions[number - 1])}")
-            if attribute.listed:
+            if attribute.traits.listed:
                 values = f"CAST({reported} AS VARCHAR[])"
                 where.append(
                     f"CASE WHEN {x}.value IS NULL THEN len({values}) > list_count({values})"
@@ -215,8 +208,7 @@ class Frame:
 
     def select(self, selected: Sequence[str], classes: str, groups: Sequence[str]) -> str:
         """Write a SELECT over the classes."""
-        inner = classes.replace(LINE, f"{LINE}    ")
-        tables = self.tables.replace(CLASSES, f"({LINE}    {inner}{LINE}) AS {text(self.alias)}")
+        tables = self.tables.replace(CLASSES, f"{indented(classes)} AS {text(self.alias)}")
         return select_sql(selected, tables, self.where, groups)
 
     def column(self, name: str) -> str:
@@ -242,23 +234,29 @@ class Frame:
         """Write the summand of a sum, in whole steps if it is a count."""
         return f"round({added} * {self._steps})" if of.counts else added
 
-    def of_steps(self, of: Measure) -> str:
-        """Write the division that converts a sum of steps into a count."""
-        return f" / {self._steps}" if of.counts else ""
-
     def _sum(self, of: Measure) -> str:
         cell = self.column(of.cell)
         conditions = [*of.conditions, *self.summed(of)]
         shown = filtered([*conditions, self.column(self.cells.shown)])
+        added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
         exact = f"sum({' * '.join([cell, *of.factors])}){shown}"
-        found = exact
+        found = f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}"
+        return self.written(of, exact, found, "count(*) > 0")
+
+    def written(self, of: Measure, exact: str, found: str, records: str, level: str = "") -> str:
+        """Write a sum, from its exact value and its estimate ``found``, with SQL's result for no summed record.
+
+        ``records`` says whether the group has records, and ``level`` is the column of grouping().
+        """
         if not of.exact:
-            added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
-            found = (
-                f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}{self.of_steps(of)}"
-            )
-            found = self.in_public_sets(of, exact, known(found, self.partly_unknown))
-        return of.written(found, "count(*) > 0")
+            found += f" / {self._steps}" * of.counts
+            found = known(found, self.partly_unknown)
+            found = self.in_public_sets(of, exact, found, level)
+        total = exact if of.exact else found
+        if of.zero is Zero.NEVER:
+            return total
+        total = f"coalesce({total}, 0)"
+        return total if of.zero is Zero.ALWAYS else f"CASE WHEN {records} THEN {total} END"
 
     def in_public_sets(self, of: Measure, exact: str, found: str, level: str = "") -> str:
         """Write a sum that is exact in groups by public columns alone; ``level`` is the column of grouping()."""

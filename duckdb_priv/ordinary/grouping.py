@@ -7,9 +7,8 @@ from itertools import product
 
 from sqlglot import exp
 
-from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
-from duckdb_priv.ordinary.names import first, fresh, nodes, text
+from duckdb_priv.ordinary.names import Names, first, nodes, text
 
 SETS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)
 """Elements of GROUP BY that group in several ways."""
@@ -25,6 +24,7 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
     """
     group = select.args.get("group")
     keys: dict[exp.Expr, str] = {}
+    names = Names(set(taken))
     if group is None:
         return keys
     items = select.expressions
@@ -40,7 +40,7 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
         for key in grouped_by(element):
             if key not in keys:
                 stem = key.name if isinstance(key, exp.Column) else "key"
-                keys[key.copy()] = fresh(stem, {*keys.values(), *taken})
+                keys[key.copy()] = names.fresh(stem)
     return keys
 
 
@@ -54,9 +54,7 @@ def keys_to_where(select: exp.Select) -> None:
     'SELECT a, COUNT(*) FROM t WHERE a > 1 GROUP BY a HAVING COUNT(*) > 2'
     """
     having, group = select.args.get("having"), select.args.get("group")
-    if having is None or group is None:
-        return
-    if has_sets(select):
+    if having is None or group is None or has_sets(select):
         return
     left: list[exp.Expr] = []
     for each in aggregates.conjuncts(having.this):
@@ -84,14 +82,6 @@ def grouped_by(element: exp.Expr) -> list[exp.Expr]:
 def grouping_sets(group: exp.Expr) -> list[set[str]]:
     """Return the sets of keys of a GROUP BY; the empty set is the group of all records."""
     return [set[str]().union(*some) for some in product(*map(_sets, group.expressions))]
-
-
-def repeated_sets() -> QueryRefused:
-    """Return the error for a GROUP BY with repeated groups, which intervals would merge into one group."""
-    return QueryRefused(
-        "GROUP BY has the same groups more than once, and intervals are made once for each",
-        hint="name each set of keys once, or leave out intervals",
-    )
 
 
 def _sets(element: exp.Expr) -> list[set[str]]:

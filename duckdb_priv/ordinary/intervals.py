@@ -31,7 +31,7 @@ from duckdb_priv.ordinary.laws import TABLE
 from duckdb_priv.ordinary.names import Names, column, named, nodes, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
-from duckdb_priv.ordinary.score import Score
+from duckdb_priv.ordinary.score import LEAST, MOST, Score, of_variance
 from duckdb_priv.ordinary.windows import TABLE as LAW
 from duckdb_priv.ordinary.windows import Windows
 from duckdb_priv.sqltext.quoting import literal
@@ -39,7 +39,6 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 ENDS = ("stderr", "low", "high")
 """The parts of an interval: fields of a struct, and suffixes of column names."""
-LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
 MOVED = (
     "{stderr: abs((v).f) * (v).r.stderr, low: least((v).f * (v).r.low, (v).f * (v).r.high),"
     " high: greatest((v).f * (v).r.low, (v).f * (v).r.high)}"
@@ -70,6 +69,8 @@ class Intervals:
         self.with_ends: list[int] = []
         """Positions of the results that have intervals."""
         self._records = Records(self.frame, self.measures, self.plain)
+        self.taken = self._records.taken
+        """Names of columns of the steps."""
         self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
         self._uncertain = {name for name, each in self.measures.items() if not each.exact}
@@ -78,11 +79,6 @@ class Intervals:
         self.z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
         if self._together:
             self.z = text(self.taken.fresh("z"))
-
-    @property
-    def taken(self) -> Names:
-        """Names of columns of the steps."""
-        return self._records.taken
 
     def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return the SELECT list with the ends of each interval after its result."""
@@ -168,7 +164,7 @@ class Intervals:
             return str(interval(self._combination(meaning)))
         # Any other function is approximated by a linear one (the delta method). The interval is unknown if the value or
         # slope is not finite, or if the estimated variance is not positive.
-        nearby = self._nearby("(w).x", "(w).v")
+        nearby = of_variance("(w).x", "(w).v", self.z)
         known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(Chain(nearby))} END"
         variance = self._variance(meaning.terms)
         return let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE")
@@ -226,15 +222,14 @@ class Intervals:
             return known
         variance = self._records.covariance(name, name)
         if not self.measures[name].counts:
-            return self._nearby(text(name), variance)
+            return of_variance(text(name), variance, self.z)
         most = MOST
         if not self.frame.joined:
             cell = self._records.cell(self.measures[name].cell)
             most = self._records.summed(cell, "rows")
-        slope = self._slope(name)
-        step = f"{self.step(name)} / 2"
-        return self._nearby(
-            text(name), variance, least="0e0", most=most, rise=slope, fall=f"-{slope}", step=step
+        slope, step = self._slope(name), f"{self.step(name)} / 2"
+        return of_variance(
+            text(name), variance, self.z, least="0e0", most=most, slope=slope, step=step
         )
 
     def _of_window(self, name: str) -> str:
@@ -249,23 +244,6 @@ class Intervals:
             variance=self.windows.covariance(name, name),
             u=self._functional(of),
         )
-
-    def _nearby(
-        self,
-        estimate: str,
-        variance: str,
-        *,
-        least: str = LEAST,
-        most: str = MOST,
-        rise: str = "0e0",
-        fall: str = "0e0",
-        step: str = "0e0",
-    ) -> str:
-        """Write the test input of a sum of which only the estimate and the variance are known."""
-        return struct(
-            estimate=estimate, variance=variance, there=variance, rise=rise, fall=fall, above=step,
-            below=step, least=least, most=most, more="0e0", less="0e0", z=self.z,
-        )  # fmt: skip
 
     def _ratio(self, of: Ratio) -> str:
         """Write the interval of a quotient."""
@@ -291,11 +269,11 @@ class Intervals:
         return len(names) == 1 and names[0] in self.measures and self.measures[names[0]].counts
 
     def _covariance(self, one: str, two: str, sign: str, *, together: bool) -> str:
-        if one in self.windows.found or two in self.windows.found:
+        if not self.windows.found.keys().isdisjoint((one, two)):
             return self.windows.covariance(one, two)
-        if together:
-            return self.windows.of_group(one, two)
-        return self._score.covariance(one, two, sign)
+        return (
+            self.windows.of_group(one, two) if together else self._score.covariance(one, two, sign)
+        )
 
     def _variance(
         self,

@@ -14,10 +14,10 @@ from math import prod
 from sqlglot import exp
 
 from duckdb_priv.ordinary.frame import filtered, select_sql
-from duckdb_priv.ordinary.law import true_value, weight_sql
-from duckdb_priv.ordinary.names import LINE, text
+from duckdb_priv.ordinary.names import indented, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import TRUTH_IS_RANDOM, Records, formula
+from duckdb_priv.ordinary.values import true_value, weight_sql
 
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """Terms of an interval besides the variance, by their names in the catalog."""
@@ -43,7 +43,9 @@ class Laws:
             len(self._attributes) > 1
             and self._frame.separable
             and not (self._frame.joined or self._frame.subtotals or self._frame.partly_unknown)
-            and not any(each.varied or each.form in TRUTH_IS_RANDOM for each in self._attributes)
+            and not any(
+                each.traits.varied or each.form in TRUTH_IS_RANDOM for each in self._attributes
+            )
             and prod(each.size * _shown(each) for each in self._attributes) <= MOST
         )
         """Whether sets are of combinations of several attributes' values, and their law can be computed."""
@@ -85,14 +87,13 @@ class Laws:
             of_sets.append(f"{self._of_set(h, within)} AS {text(law)}")
         by_report += [f"any_value({each}) AS {each}" for each in carried]
         keys = list(map(text, self.keys))
-        indented = pairs.replace(LINE, f"{LINE}    ")
         of_reports = select_sql(
             [*self._frame.selected_keys_of(self.keys), *by_report],
-            f"({LINE}    {indented}{LINE}) AS {text(self._frame.alias)}",
+            f"{indented(pairs)} AS {text(self._frame.alias)}",
             self._frame.where,
             [*keys, *places],
-        ).replace(LINE, f"{LINE}    ")
-        return select_sql([*keys, *of_sets], f"({LINE}    {of_reports}{LINE})", groups=keys)
+        )
+        return select_sql([*keys, *of_sets], indented(of_reports), groups=keys)
 
     def _pairs(self, laws: Mapping[str, str]) -> tuple[str, list[str], list[str]]:
         """Write the true and reported values with their weights; return columns of reports, and others to keep."""
@@ -126,16 +127,13 @@ class Laws:
             f"{' * '.join(weights)} AS {text(cells.weight)}",
             f"{shown} AS {text(cells.shown)}",
         ]
-        carried = [text(cells.shown)] if self.of_product else [f"y_{each}" for each in self._read]
-        if not self.of_product:
-            # With blocks, all values have the same two numbers, and the blocks themselves have none.
-            of = "x1" if self._attributes[0].blocks else "y1"
-            selected += [f"{of}.{each} AS y_{each}" for each in self._read]
-        return select_sql(selected, " CROSS JOIN ".join(tables)), places, carried
-
-    @property
-    def _read(self) -> list[str]:
-        return ["own", "other"] if self._attributes[0].blocks else self.numbers
+        joined = " CROSS JOIN ".join(tables)
+        if self.of_product:
+            return select_sql(selected, joined), places, [text(cells.shown)]
+        # With blocks, all values have the same two numbers, and the blocks themselves have none.
+        of, read = ("x1", ["own", "other"]) if self._attributes[0].blocks else ("y1", self.numbers)
+        selected += [f"{of}.{each} AS y_{each}" for each in read]
+        return select_sql(selected, joined), places, [f"y_{each}" for each in read]
 
     def _of_set(self, h: str, within: str) -> str:
         """Write the law of a set from the weight ``h`` of each report; ``within``: is it in the set, or the size."""

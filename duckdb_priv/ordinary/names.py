@@ -70,21 +70,15 @@ def has_only(node: exp.Expr, names: Collection[str]) -> bool:
     return all(name in names for name, value in node.args.items() if value)
 
 
-def fresh(stem: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken.
-
-    >>> fresh("n", {"n", "n_2"})
-    'n_3'
-    """
-    name, number = stem, 1
-    while name.lower() in taken:
-        number += 1
-        name = f"{stem}_{number}"
-    return name
-
-
 LINE = "\0"
 """Marks the start of our own lines in the text of a step; line breaks in the user's texts are kept."""
+
+
+def indented(query: str) -> str:
+    """Write a query as a subquery, on lines of its own."""
+    return f"({LINE}    {query.replace(LINE, f'{LINE}    ')}{LINE})"
+
+
 PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
 """The placeholder of the text of a step."""
 
@@ -93,9 +87,9 @@ PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
 class Names:
     """The names used in a statement, and the texts of the queries that placeholders represent."""
 
-    taken: set[str]
+    taken: set[str] = field(default_factory=set)
     steps: dict[str, str] = field(default_factory=dict)
-    """Texts of common table expressions, by their placeholders."""
+    """Texts of queries, by their placeholders."""
 
     @classmethod
     def of(cls, statement: exp.Expr) -> Names:
@@ -103,17 +97,27 @@ class Names:
         return cls({each.name.lower() for each in nodes(statement, exp.Identifier)})
 
     def fresh(self, stem: str) -> str:
-        """Return a new name."""
-        name = fresh(stem, self.taken)
+        """Return a new name.
+
+        >>> Names({"n", "n_2"}).fresh("n")
+        'n_3'
+        """
+        name, number = stem, 1
+        while name.lower() in self.taken:
+            number += 1
+            name = f"{stem}_{number}"
         self.taken.add(name.lower())
         return name
 
-    def step(self, name: str, query: str) -> exp.CTE:
-        """Return a common table expression for the text of a query, which is kept as written."""
+    def place(self, query: str) -> exp.Select:
+        """Return a placeholder for the text of a query, which is kept as written and not parsed again."""
         place = f"_priv_step_{len(self.steps)}"
         self.steps[place] = query
-        select = exp.Select(expressions=[exp.column(place)])
-        return exp.CTE(this=select, alias=exp.TableAlias(this=named(name).copy()))
+        return exp.Select(expressions=[exp.column(place)])
+
+    def step(self, name: str, query: str) -> exp.CTE:
+        """Return a common table expression for the text of a query."""
+        return exp.CTE(this=self.place(query), alias=exp.TableAlias(this=named(name).copy()))
 
     def written(self, statement: exp.Expr) -> str:
         """Write a statement with line breaks and with all its steps. It may modify the statement."""

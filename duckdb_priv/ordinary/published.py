@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -58,19 +58,12 @@ class Attribute:
     @property
     def traits(self) -> Form:
         """The traits of its form. Raises QueryRefused for an unknown form."""
-        if self.form not in FORMS:
-            raise unknown_form(self)
-        return FORMS[self.form]
-
-    @property
-    def listed(self) -> bool:
-        """Whether records report a list of values that contains the true one."""
-        return self.traits.listed
-
-    @property
-    def varied(self) -> bool:
-        """Whether its weights depend on the scale of the row."""
-        return self.traits.varied
+        if self.form in FORMS:
+            return FORMS[self.form]
+        raise QueryRefused(
+            f'"{self.name}" is estimated in the form "{self.form}", which this version does not know',
+            hint="upgrade duckdb_priv, or use the functions of the file, such as priv.reconstructed_count",
+        )
 
 
 @dataclass(frozen=True)
@@ -116,10 +109,6 @@ class Release:
         if attribute is None:
             return self.public.get(name.lower())
         return attribute.name if name.lower() == attribute.name.lower() else attribute.column
-
-    def columns_are(self, found: Collection[str]) -> bool:
-        """Whether a table with these columns, in lower case, is this release."""
-        return {each.column.lower() for each in self.attributes.values()} <= set(found)
 
 
 class ConnectedTables:
@@ -232,10 +221,7 @@ class ConnectedTables:
             self._place_within(each, *key[:2])
         if not any(self.release(each) or self.view(each) for each in tables):
             return None
-        alias = table.args.get("alias") or exp.TableAlias(this=table.this)
-        alias = exp.TableAlias(
-            this=alias.this.copy(), columns=[each.copy() for each in alias.columns]
-        )
+        alias = (table.args.get("alias") or exp.TableAlias(this=table.this)).copy()
         if isinstance(created.this, exp.Schema) and not alias.columns:
             alias.set("columns", created.this.expressions)
         rest = {name: table.args.get(name) for name in ("joins", "sample", "pivots")}
@@ -256,8 +242,17 @@ class ConnectedTables:
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
 
+    def attributes(self, table: exp.Table) -> list[str]:
+        """Return the attributes of a table, in lower case."""
+        release = self.release(table)
+        return list(release.attributes) if release is not None else []
+
     def columns(self, source: exp.Expr) -> list[str]:
-        """Return the columns of a table, in lower case and by their own names; an empty list if they are unknown."""
+        """Return the columns of a table that queries may name, in lower case; an empty list if they are unknown."""
+        if not isinstance(source, exp.Table):
+            return []
+        if (release := self.release(source)) is not None:
+            return release.columns
         source = source.copy()
         source.set("alias", None)
         source.set("joins", None)
@@ -328,21 +323,16 @@ class ConnectedTables:
         """Read the releases of one database."""
         priv = f"{identifier(database)}.priv"
         releases = self._rows(f"SELECT release, parameters, rows_published FROM {priv}.release")
-        constants = {name: stated_constants(parameters) for name, parameters, _ in releases}
-        published = {name: rows for name, _, rows in releases}
         found = self._connection.execute(f"FROM {priv}.attribute ORDER BY release")
         names = [name for name, *_ in found.description]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         return [
             _release(
-                database,
-                name,
-                [row for row in rows if row["release"] == name],
-                numbers,
-                published[name] or 0,
+                database, name, [row for row in rows if row["release"] == name],
+                stated_constants(parameters), published or 0,
             )
-            for name, numbers in constants.items()
-        ]
+            for name, parameters, published in releases
+        ]  # fmt: skip
 
 
 def _release(
@@ -352,9 +342,11 @@ def _release(
     constants: Mapping[str, float],
     published: int,
 ) -> Release:
+    """Return a release from the rows of its columns in the catalog."""
     attributes, public, scale = {}, {}, None
     for row in rows:
-        column = published_column(row)
+        # Without a name of its own, the published column is called like the attribute.
+        column = str(row.get("column_name") or row["attribute"])
         if row["role"] == "scale":
             scale = column
         elif row["form"] is None or row["form"] == SAMPLED:
@@ -362,46 +354,24 @@ def _release(
         else:
             blocks = row.get("blocks")
             kind = blocks["type"] if blocks else row["type"]
+            kind = "VARCHAR" if kind.startswith("ENUM") else kind.removesuffix("[]")
             attributes[row["attribute"].lower()] = Attribute(
                 row["attribute"],
                 column,
-                "VARCHAR" if kind.startswith("ENUM") else kind.removesuffix("[]"),
+                kind,
                 row["form"],
                 row["domain_size"],
                 stated_blocks(blocks),
             )
-    sizes = [row["domain_size"] for row in rows if row["domain_size"]]
     one_each = any(
-        each.form == NOT_BY_SCALE or (each.form in FORMS and each.varied)
+        each.form == NOT_BY_SCALE or (each.form in FORMS and each.traits.varied)
         for each in attributes.values()
     )
+    classes = float(math.prod(row["domain_size"] or 1 for row in rows))
     return Release(
-        database,
-        name,
-        attributes,
-        public,
-        scale,
+        database, name, attributes, public, scale,
         weighed=scale is not None and not one_each,
         sampled=any(row["form"] == SAMPLED for row in rows),
-        constants={**constants, "classes": float(math.prod(sizes))},
+        constants={**constants, "classes": classes},
         rows=published,
-    )
-
-
-def published_column(row: Mapping[str, Any]) -> str:
-    """Return the name of the published column of an attribute, from its row in the catalog.
-
-    >>> published_column({"attribute": "disease", "column_name": "noisy_disease"})
-    'noisy_disease'
-    >>> published_column({"attribute": "disease"})
-    'disease'
-    """
-    return str(row.get("column_name") or row["attribute"])
-
-
-def unknown_form(attribute: Attribute) -> QueryRefused:
-    """Return the error for an unknown form."""
-    return QueryRefused(
-        f'"{attribute.name}" is estimated in the form "{attribute.form}", which this version does not know',
-        hint="upgrade duckdb_priv, or use the functions of the file, such as priv.reconstructed_count",
-    )
+    )  # fmt: skip

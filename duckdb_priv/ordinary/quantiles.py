@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import sqlglot
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
@@ -70,7 +69,7 @@ class Quantiled:
                 "intervals of quantiles are not known to hold together with others",
                 hint="ask for quantiles in a statement of their own, without simultaneous",
             )
-        if self._confidence is None or not has_ends:
+        if not has_ends or self._confidence is None:
             self._steps += counted.frame.estimates(self._names, estimates, counted.measures, {})
         else:
             intervals = Intervals(
@@ -81,8 +80,8 @@ class Quantiled:
             taken.taken |= intervals.taken.taken
         for each in ("below", "total", "at_most", "following"):
             places[each] = text(taken.fresh(each))
-        selected = list(map(text, counted.keys))
-        columns = list(quantiles)
+        groups, columns = list(map(text, counted.keys)), list(quantiles)
+        selected = groups.copy()
         for name, quantile in quantiles.items():
             one = places | {"share": f"({text(quantile.share)})"}
             one["quantile"] = _estimate(quantile, one)
@@ -93,7 +92,6 @@ class Quantiled:
                 selected.append(f"{_ends(quantile, one)} AS {text(self.ends[name])}")
         places["ranked"] = text(self._names.fresh("ranked"))
         monotone, result = (self._names.fresh(each) for each in ("distribution", "quantiles"))
-        groups = list(map(text, counted.keys))
         self._steps += [
             (places["ranked"], _filled("ranked", places)),
             (monotone, _filled("monotone", places)),
@@ -118,7 +116,9 @@ def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[st
     """Return the columns with the variances of running totals and totals of a count."""
     windows = intervals.windows
     running, total = (
-        windows.replaced(_parsed(f"sum({places['n']}) OVER ({over})")).name
+        windows.replaced(
+            exp.maybe_parse(f"sum({places['n']}) OVER ({over})", dialect="duckdb")
+        ).name
         for over in (f"{places['by']}ORDER BY {places['value']}", places["by_all"])
     )
     return {
@@ -162,10 +162,6 @@ def _ends(quantile: Quantile, places: Mapping[str, str]) -> str:
         ends = {name: _number(sql) for name, sql in ends.items()}
     numbers = {name: _number(f"i.{name}") for name in ("low", "high")}
     return _filled("ends", {**given, **ends, **numbers})
-
-
-def _parsed(window: str) -> exp.Expr:
-    return sqlglot.parse_one(window, dialect="duckdb")
 
 
 def _filled(name: str, places: Mapping[str, str]) -> str:

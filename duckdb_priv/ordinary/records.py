@@ -26,11 +26,10 @@ from duckdb_priv.ordinary.frame import (
     PlainColumn,
     Steps,
     filtered,
-    known,
     parenthesized,
     select_sql,
 )
-from duckdb_priv.ordinary.names import LINE, Names, nodes, text
+from duckdb_priv.ordinary.names import Names, indented, nodes, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -141,7 +140,7 @@ class Records:
         else:
             h, g = self.weighed(one), self.weighed(two)
             found = self._over_rows(one, two, h, g, self._square(one, two))
-            if one == two and (sampled := self._sampling(one)):
+            if one == two and (sampled := self._sampling(one, two)):
                 found += f" + {sampled}"
         if self.form == "constant":
             found = self._assigned(found, one, two)
@@ -182,38 +181,28 @@ class Records:
         found = self._over_rows(one, two, self._estimated(v), total, self._product(v, w))
         return self.estimates.take(f"coalesce({found}, 0)", "covariance")
 
-    def sampling(self, name: str) -> str:
-        """Return the column of ``estimates`` with the largest term that sampling can add to the variance of a sum."""
-        found = self._sampling(name)
+    def sampling(self, one: str, two: str) -> str:
+        """Return the column of ``estimates`` with the largest term that sampling can add to a covariance, if any."""
+        found = self._sampling(one, two)
         return found and self.estimates.take(f"coalesce({found}, 0)", "sampling")
 
-    def sampling_of(self, one: str, two: str) -> str:
-        """Return the column of ``estimates`` with the largest term that sampling can add to a covariance."""
-        return self.estimates.take(self._sampled(one, two), "sampling")
-
-    def _sampled(self, one: str, two: str, power: int = 2) -> str:
-        """Write the largest term that sampling within groups of equal public values can add to a covariance."""
-        scale = self.frame.cells.given_scale
-        count = f"CASE WHEN {scale} > 1 THEN {scale} ** {power} ELSE 0 END"
+    def _sampling(self, one: str, two: str) -> str:
+        """Write the largest term that copying, and sampling within groups of equal public values, can add."""
+        if self.form not in ("scaled", "duplicated"):
+            return ""
+        scale, copied = self.frame.cells.given_scale, self.form == "duplicated"
+        count = f"CASE WHEN {scale} > 1 THEN {scale} ** {1 if copied else 2} ELSE 0 END"
         width, other = (
             self._records.take(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
             for each in map(self._added, (one, two))
         )
         size = literal(float(self.frame.release.constants.get("together", 1)))
-        return (
-            f"coalesce(sum({self._squared(one, two, count)} * {width} * {other}), 0) / (4 * {size})"
-        )
-
-    def _sampling(self, name: str) -> str:
-        """Write the largest term that copying, and sampling within groups of equal public values, can add."""
-        if self.form == "scaled":
-            return self._sampled(name, name)
-        if self.form != "duplicated":
-            return ""
-        scale = self.frame.cells.given_scale
-        copied = self._squared(name, name, f"CASE WHEN {scale} > 1 THEN 1 / {scale} ELSE 0 END")
-        square = self._square(name, name)
-        return f"greatest(sum({copied} * {square}), 0) / 4 + {self._sampled(name, name, 1)}"
+        squared = self._squared(one, two, count)
+        found = f"coalesce(sum({squared} * {width} * {other}), 0) / (4 * {size})"
+        if copied:
+            copies = self._squared(one, two, f"CASE WHEN {scale} > 1 THEN 1 / {scale} ELSE 0 END")
+            found += f" + greatest(sum({copies} * {self._square(one, two)}), 0) / 4"
+        return found
 
     def _over_rows(self, one: str, two: str, h: str, g: str, q: str) -> str:
         """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
@@ -332,28 +321,21 @@ class Records:
         )
 
     def _estimate(self, name: str) -> str:
-        of = self.measures[name]
-        v = self._added(name)
-        exact, summed = f"sum(CASE WHEN {self._shown} THEN {v} ELSE 0 END)", ""
+        of, v = self.measures[name], self._added(name)
+        cell, summed, exact, total = self.cell(of.cell), "", "", ""
         if of.zero is Zero.NEVER and (of.conditions or of.factors):
             summed = f" FILTER (WHERE {self._summed(of)})"
-        if of.exact:
-            found = self._records.take(exact, "exact")
-        elif of.counts:
-            added = self.frame.in_steps(of, f"{self.cell(of.cell)} * {self._weight}")
-            found = self._records.take(f"sum({added} * {v})", "steps")
-        else:
+        if of.exact or self.public(name):
+            found = self._records.take(f"sum(CASE WHEN {self._shown} THEN {v} ELSE 0 END)", "exact")
+            exact = f"sum({cell} * {found}){summed}"
+        if of.counts and not of.exact:
+            steps = self.frame.in_steps(of, f"{cell} * {self._weight}")
+            found = self._records.take(f"sum({steps} * {v})", "steps")
+            total = f"sum({found}){summed}"
+        elif not of.exact:
             found = self._estimated(v)
-        whole = of.counts and not of.exact
-        total = f"sum({found if whole else f'{self.cell(of.cell)} * {found}'}){summed}"
-        if not of.exact:
-            total = known(total + self.frame.of_steps(of), self.frame.partly_unknown)
-            if self.public(name):
-                alone = self._records.take(exact, "exact")
-                total = self.in_public_sets(
-                    name, f"sum({self.cell(of.cell)} * {alone}){summed}", total
-                )
-        return of.written(total, f"max({found}) IS NOT NULL")
+            total = f"sum({cell} * {found}){summed}"
+        return self.frame.written(of, exact, total, f"max({found}) IS NOT NULL", text(self._set))
 
     def public(self, name: str) -> bool:
         """Whether a sum is exact in some groups among subtotals."""
@@ -400,35 +382,25 @@ class Records:
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
         cells, outcomes, records = (names.fresh(each) for each in ("cells", "outcomes", "records"))
-        inner = self.frame.cells.sql().replace(LINE, f"{LINE}    ")
         grouped = [*map(text, self.frame.keys)] + [text(self._set)] * self.frame.subtotals
+        numbered = [f"row_number() OVER () AS {text(self._cell_number)}", "*"]
+        carried = [f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells]
+        weighted = select_sql(
+            [*grouped, *carried, *self._records.selected],
+            text(outcomes),
+            groups=[*grouped, text(self._cell_number)],
+        )
+        estimated = select_sql(
+            [*grouped, *written, *self.estimates.selected],
+            self._or_nothing(text(records)),
+            groups=grouped,
+            having=f"bool_or({self._kept})" if self._kept else "",
+        )
         return [
-            (
-                cells,
-                f"SELECT row_number() OVER () AS {text(self._cell_number)}, *{LINE}FROM ({LINE}    {inner}{LINE})",
-            ),
+            (cells, select_sql(numbered, indented(self.frame.cells.sql()))),
             (outcomes, self._outcomes_sql(cells, laws)),
-            (
-                records,
-                select_sql(
-                    [
-                        *grouped,
-                        *(f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells),
-                        *self._records.selected,
-                    ],
-                    text(outcomes),
-                    groups=[*grouped, text(self._cell_number)],
-                ),
-            ),
-            (
-                table,
-                select_sql(
-                    [*grouped, *written, *self.estimates.selected],
-                    self._or_nothing(text(records)),
-                    groups=grouped,
-                    having=f"bool_or({self._kept})" if self._kept else "",
-                ),
-            ),
+            (records, weighted),
+            (table, estimated),
         ]
 
     def _or_nothing(self, records: str) -> str:
@@ -441,24 +413,15 @@ class Records:
         )
 
     def _outcomes_sql(self, cells: str, laws: Mapping[str, str]) -> str:
-        frame = self.frame
-        carried: Sequence[str] = [
-            frame.column(each)
-            for each in (
-                self._cell_number,
-                frame.cells.weight,
-                frame.cells.shown,
-                *self._from_cells,
-            )
-        ]
-        selected = [*frame.selected_keys, *carried]
+        frame, of = self.frame, self.frame.cells
+        names = (self._cell_number, of.weight, of.shown, *self._from_cells)
+        carried = [frame.column(each) for each in names]
+        sets = [f"{self._set_sql} AS {text(self._set)}"] * frame.subtotals
         groups: list[str] = []
-        if frame.subtotals:
-            selected.append(f"{self._set_sql} AS {text(self._set)}")
         if frame.joined or frame.subtotals:
             groups = [*carried, *map(frame.column, self._positions), *frame.groups]
         return frame.select(
-            [*selected, *self._outcomes.selected],
+            [*frame.selected_keys, *carried, *sets, *self._outcomes.selected],
             frame.classes(cells, laws, [self._cell_number], self._positions),
             groups,
         )

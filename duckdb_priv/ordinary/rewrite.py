@@ -179,15 +179,10 @@ def reconstruct(
 def _written(statement: exp.Expr, names: Names) -> str:
     """Write a statement with line breaks."""
     # In a PIVOT, columns have no table qualifier. The pivoted query is written separately.
-    apart: dict[str, str] = {}
     for pivot in nodes(statement, exp.Pivot):
         if isinstance(pivot.this, exp.Subquery):
-            apart[f"_priv_pivoted_{len(apart)}"] = _written(pivot.this, names)
-            pivot.this.replace(exp.to_table(f"_priv_pivoted_{len(apart) - 1}"))
-    found = names.written(statement)
-    for name, query in apart.items():
-        found = found.replace(name, query)
-    return found
+            pivot.this.set("this", names.place(names.written(pivot.this.this)))
+    return names.written(statement)
 
 
 def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:

@@ -20,6 +20,8 @@ from duckdb_priv.ordinary.laws import Laws
 from duckdb_priv.ordinary.names import text
 from duckdb_priv.ordinary.records import FROM_HISTOGRAM, TRUTH_IS_RANDOM, Records, inflation
 
+LEAST, MOST = "'-inf'::DOUBLE", "'inf'::DOUBLE"
+
 
 class Score:
     """The score intervals of one SELECT."""
@@ -60,27 +62,18 @@ class Score:
             or self._product
         ):
             return None
-        form, cells, take = (
-            FORMS[records.form or "sample"],
-            self._frame.cells,
-            records.estimates.take,
-        )
+        form, cells = FORMS[records.form or "sample"], self._frame.cells
         amount = _parsed(" * ".join(map(_double, of.public)))
 
         def extreme(which: str) -> str:
             found = records.cell(cells.aggregate(which, amount.copy(), counted.before))
-            return take(f"{which}({found})", which)
+            return records.estimates.take(f"{which}({found})", which)
 
-        squares = self._squares(of.public, counted.before, form)
-        plain = self._squares(of.public, counted.before, form, plain=True)
+        products = self._products(total, of.public, counted.before, form)
         given = struct(
             amounts=struct(**self._sums(total, form, z, once=False)),
             count=struct(**self._sums(count, form, z, once=False)),
-            products=struct(
-                product=self._weighed(total, squares),
-                squares=self._summed(squares, "squares"),
-                plain_squares=self._summed(plain, "squares"),
-            ),
+            products=struct(product=products.pop("doubled"), **products),
             covariance=self.covariance(total, count),
             published=records.constant("rows") if form.from_histogram else "NULL",
             least=extreme("min"),
@@ -98,7 +91,7 @@ class Score:
         of, other = records.measures[one], records.measures[two]
         if records.form == "scaled" and one != two:
             same = (of.conditions, of.factors) == (other.conditions, other.factors)
-            sampled = records.sampling_of(one, two)
+            sampled = records.sampling(one, two)
             if not same:
                 sampled = f"({sign}) * {sampled}"
             return f"({records.covariance(one, two)} + {sampled})"
@@ -122,16 +115,13 @@ class Score:
             c_noise=noise(of.public, of.before),
             d_noise=noise(other.public, other.before),
             every_noise=noise(),
-            c_mean=f"{self._net(of)} / {published}",
-            d_mean=f"{self._net(other)} / {published}",
+            c_mean=f"{self._total(of)} / {published}",
+            d_mean=f"{self._total(other)} / {published}",
             c_shrinkage=f"{self.laws.of(one)}.shrinkage",
             d_shrinkage=f"{self.laws.of(two)}.shrinkage",
             rows=self._summed(cells.sum((), ()), "rows"),
             published=published,
         )
-
-    def _net(self, of: Measure) -> str:
-        return self._summed(self._frame.cells.sum(of.public, of.before), "rows")
 
     def _is_known(self, of: Measure) -> bool:
         """Whether a sum adds public values over records with one of a set of values of one attribute."""
@@ -167,52 +157,45 @@ class Score:
         if of.public:
             product = " * ".join(_double(each) for each in of.public)
             above, below = (_parsed(f"{product} {sign} 0") for sign in "><")
-            given["total"] = self._total(of, (above,))
-            given["opposite"] = f"-{self._total(of, (below,))}"
+            given["total"] = self._total(of, above)
+            given["opposite"] = f"-{self._total(of, below)}"
         if once is None:
             once = self._kind(of, form) == "once"
         if once:
             return given
-        squares = self._squares((*of.public, *of.public), of.before, form)
-        plain = self._squares((*of.public, *of.public), of.before, form, plain=True)
         return given | {
-            "doubled": self._weighed(name, squares),
-            "squares": self._summed(squares, "squares"),
-            "plain_squares": self._summed(plain, "squares"),
+            **self._products(name, (*of.public, *of.public), of.before, form),
             "largest": self._largest(of, form),
             "copied": self._copied(of, form),
         }
 
-    def _total(self, of: Measure, also: tuple[exp.Expr, ...] = ()) -> str:
-        cell = self._frame.cells.sum(of.public, (*of.before, *also)) if also else of.cell
-        return self._summed(cell, "rows")
+    def _total(self, of: Measure, *also: exp.Expr) -> str:
+        """Return the column with the sum of public values over all records that meet public conditions."""
+        return self._summed(self._frame.cells.sum(of.public, (*of.before, *also)), "rows")
 
     def _summed(self, cell: str, stem: str) -> str:
         """Return the column with the sum of a cells' column."""
         return self._records.summed(self._records.cell(cell), stem)
 
-    def _weighed(self, name: str, column: str) -> str:
-        """Return the column with the sum of a cells' column times the weighted contribution of their records."""
-        records = self._records
-        return records.summed(f"{records.cell(column)} * {records.weighed(name)}", "doubled")
-
-    def _squares(
-        self,
-        factors: Sequence[exp.Expr],
-        before: Sequence[exp.Expr],
-        form: Form,
-        *,
-        plain: bool = False,
-    ) -> str:
-        """Return the column with the sum of squared coefficients, times a factor for copies, weight or perturbation."""
-        cells, count = self._frame.cells, "1"
+    def _products(
+        self, name: str, factors: Sequence[exp.Expr], before: Sequence[exp.Expr], form: Form
+    ) -> dict[str, str]:
+        """Return the sums of products of the coefficients, times a factor for copies, weight or perturbation."""
+        cells, records = self._frame.cells, self._records
+        count = plain = "1"
         if form.copied:
-            count = inflation(cells.given_scale)
+            count = plain = inflation(cells.given_scale)
         elif form.scaled:
-            count = f"{cells.given_scale} ** 2"
-        elif form.varied and not plain:
+            count = plain = f"{cells.given_scale} ** 2"
+        elif form.varied:
             count = cells.given_scale
-        return cells.sum(factors, before, count)
+        squares = cells.sum(factors, before, count)
+        doubled = f"{records.cell(squares)} * {records.weighed(name)}"
+        return {
+            "doubled": records.summed(doubled, "doubled"),
+            "squares": self._summed(squares, "squares"),
+            "plain_squares": self._summed(cells.sum(factors, before, plain), "squares"),
+        }
 
     def _largest(self, of: Measure, form: Form) -> str:
         cells = self._frame.cells
@@ -237,7 +220,7 @@ class Score:
     def _share(self, of: Measure, form: Form) -> str:
         if not form.from_histogram:
             return "0e0"
-        total = self._net(of)
+        total = self._total(of)
         squares = self._frame.cells.sum((*of.public, *of.public), of.before)
         squares = self._summed(squares, "squares")
         share = f"{total} ** 2 / nullif({squares}, 0) / {self._records.constant('rows')}"
@@ -284,11 +267,29 @@ class Score:
             holders = f"coalesce(sum({cell}) FILTER (WHERE {records.weighed(name)} > 0), 0)"
             total = records.estimates.take(holders, "holders")
         variance = records.covariance(name, name)
-        return struct(
-            estimate=text(name), variance=variance, there=variance, rise="0e0", fall="0e0",
-            above="0.5e0", below="0.5e0", least="0e0", most=f"{total}::DOUBLE", more="0e0",
-            less="0e0", z=z,
-        )  # fmt: skip
+        most = f"{total}::DOUBLE"
+        return of_variance(text(name), variance, z, least="0e0", most=most, step="0.5e0")
+
+
+def of_variance(
+    estimate: str,
+    variance: str,
+    z: str,
+    *,
+    least: str = LEAST,
+    most: str = MOST,
+    slope: str = "0e0",
+    step: str = "0e0",
+) -> str:
+    """Write the test input of a sum of which only the estimate and the variance are known.
+
+    One more record changes the sum by at most 2 ``step``, and its variance by ``slope``.
+    """
+    fall = slope if slope == "0e0" else f"-{slope}"
+    return struct(
+        estimate=estimate, variance=variance, there=variance, rise=slope, fall=fall, above=step, below=step,
+        least=least, most=most, more="0e0", less="0e0", z=z,
+    )  # fmt: skip
 
 
 def _double(value: exp.Expr) -> str:

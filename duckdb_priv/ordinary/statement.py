@@ -24,7 +24,7 @@ from duckdb_priv.ordinary.checks import (
 )
 from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.names import Names, first, named, nodes
-from duckdb_priv.ordinary.nested import flatten, is_counting
+from duckdb_priv.ordinary.nested import beside_counts, flatten, is_counting
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.rows import blocked_error, called, inline, is_star, passed_on, rows_of
@@ -41,7 +41,6 @@ from duckdb_priv.ordinary.scope import (
     is_alias,
     own_nodes,
 )
-from duckdb_priv.ordinary.shares import beside_counts
 from duckdb_priv.ordinary.values import asks_for_values, list_values
 
 CLAUSES = (
@@ -76,8 +75,8 @@ class Statement:
         self._write_out_views(query)
         self._original, self._described, self.confidence = query.copy(), None, confidence
         for select in list(nodes(query, exp.Select)):
-            beside_counts(select, self._columns_of, self._attributes_of)
-        merged = flatten(query, self._columns_of)
+            beside_counts(select, self.connection.columns, self.connection.attributes)
+        merged = flatten(query, self.connection.columns)
         self._rewrite(query)
         if merged and not self.changed:
             # If an outer query sums groups by an attribute, the merged query does not use the attribute any more.
@@ -90,10 +89,7 @@ class Statement:
         result = self.query(query, {}, None)
         if result.asks:
             raise by_row(result.released())
-        if (
-            len(self._parts) > 1
-            and len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1
-        ):
+        if len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1:
             raise UnevenParts
 
     def _write_out_views(self, query: exp.Query) -> None:
@@ -107,18 +103,6 @@ class Statement:
                 self.names.taken.update(Names.of(view).taken)
                 table.replace(view)
                 self._write_out_views(view.this)
-
-    def _columns_of(self, item: exp.Expr) -> list[str]:
-        """Return the columns of a table, in lower case; an empty list if they are not known yet."""
-        if not isinstance(item, exp.Table):
-            return []
-        release = self.connection.release(item)
-        return release.columns if release is not None else self.connection.columns(item)
-
-    def _attributes_of(self, item: exp.Expr) -> list[str]:
-        """Return the attributes of a table, in lower case."""
-        release = self.connection.release(item) if isinstance(item, exp.Table) else None
-        return list(release.attributes) if release is not None else []
 
     def query(self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None) -> FromItem:
         """Rewrite a query and its subqueries."""
@@ -187,7 +171,10 @@ class Statement:
             each.number for level in (outer.outwards() if outer else ()) for each in level.sources
         )
         if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], around):
-            self._values(select, asked[0], around, names)
+            pairs = zip(select.expressions, self._prepared(select, asked[0], names), strict=True)
+            items = [called(item.unalias(), name) for item, name in pairs]
+            list_values(select, asked[0], around, self.connection)
+            select.set("expressions", items)
             return FromItem(columns)
         if summed:
             self._refuse_choices(select, sources, asked)
@@ -212,41 +199,29 @@ class Statement:
             if rows.blocked:
                 raise blocked_error(rows.blocked, asked[0])
             return replace(rows, reported=reported)
+        outputs = self._prepared(select, asked[0], names)
         chosen = select.args.get("having") is not None
-        noisy = self._estimate(select, asked[0], sources, around, names)
-        return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
-
-    def _estimate(
-        self,
-        select: exp.Select,
-        source: FromItem,
-        sources: list[FromItem],
-        around: frozenset[int],
-        names: list[str],
-    ) -> frozenset[str]:
-        """Rewrite a SELECT that aggregates a release by its attributes; return the names of its estimates."""
-        self.changed = True
-        check(select, source, self.connection, self.parameters)
-        outputs = self._outputs(select, names)
-        refuse_what_is_not_linear(select, source)
         returned = any(select is each for each in self._parts)
-        select.meta[ESTIMATED] = True
-        return Estimation(
-            select, source, sources, around, self.connection, self.names, outputs,
+        noisy = Estimation(
+            select, asked[0], sources, around, self.connection, self.names, outputs,
             self.confidence if returned else None,
         ).rewrite()  # fmt: skip
+        select.meta[ESTIMATED] = True
+        return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
 
-    def _values(
-        self, select: exp.Select, source: FromItem, around: frozenset[int], names: list[str]
-    ) -> None:
-        """Rewrite a query for distinct values to read the domains of the attributes."""
+    def _prepared(self, select: exp.Select, source: FromItem, names: list[str]) -> list[str]:
+        """Check a SELECT that is rewritten; return the names of its columns.
+
+        The first one of a query has those that DuckDB gives the query.
+        """
         self.changed = True
-        refuse_what_is_not_linear(select, source)
         check(select, source, self.connection, self.parameters)
-        pairs = zip(select.expressions, self._outputs(select, names), strict=True)
-        items = [called(item.unalias(), name) for item, name in pairs]
-        list_values(select, source, around, self.connection)
-        select.set("expressions", items)
+        assert self._original is not None
+        leads = any(select is each for each in self._parts[:1])
+        if leads and not first(self._original, exp.Placeholder, exp.Parameter):
+            names = [name for name, _ in self.described()] or names
+        refuse_what_is_not_linear(select, source)
+        return names
 
     def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
         """Whether a SELECT passes on reported values, or selects rows by them."""
@@ -283,14 +258,6 @@ class Statement:
                 hint="ask for the other estimate first, and write it as a number; or leave out intervals",
             )
 
-    def _outputs(self, select: exp.Select, names: list[str]) -> list[str]:
-        """Return the column names of a SELECT; the first one of a query has those that DuckDB gives the query."""
-        assert self._original is not None
-        apart = not any(select is each for each in self._parts[:1])
-        if apart or first(self._original, exp.Placeholder, exp.Parameter):
-            return names
-        return [name for name, _ in self.described()] or names
-
     def described(self) -> list[tuple[str, str]]:
         """Return names and types of the columns of the last rewritten query, over the true table."""
         if self._described is None:
@@ -311,9 +278,8 @@ class Statement:
             release = self.connection.release(item)
             if release is not None:
                 self._refuse_table(item)
-                return FromItem(dict.fromkeys(release.columns), alias, item, release)
             columns = aliased(item) or self.connection.columns(item)
-            return FromItem(dict.fromkeys(columns), alias, item)
+            return FromItem(dict.fromkeys(columns), alias, item, release)
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(inner, exp.Query):
             result = self.query(inner, ctes, before)
             for name in ("limit", "offset", "sample", "pivots"):
@@ -347,14 +313,8 @@ class Statement:
         for name in CLAUSES:
             found = select.args.get(name)
             for node in found if isinstance(found, list) else [found] if found else []:
-                if name == "order":
-                    scope.resolve(
-                        column
-                        for column in own_nodes(node, exp.Column)
-                        if not is_alias(column, select)
-                    )
-                else:
-                    scope.resolve([node])
+                own = own_nodes(node, exp.Column)
+                scope.resolve(each for each in own if name != "order" or not is_alias(each, select))
                 self._subqueries(node, scope, ctes)
         for number, join in enumerate(select.args.get("joins") or ()):
             seen = Scope(scope.sources[: number + 2], scope.outer)

@@ -1,22 +1,45 @@
-"""Answer queries for lists of values, as dashboard filters send them, from the public domain of an attribute.
+"""Read the values of an attribute from ``priv.coefficient``, with their numbers and weights.
 
-It is unknown which values occur; each may. So the list is always complete, whatever the conditions on public columns.
-Conditions on the attributes filter it.
+Queries for lists of values, as dashboard filters send them, are answered from this public domain. It is unknown which
+values occur; each may. So the list is always complete, whatever the conditions on public columns. Conditions on the
+attributes filter it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
+from duckdb_priv.estimator.weights import numbers_of, weight
 from duckdb_priv.ordinary.aggregates import conditions_of, has_aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.law import domains_sql
-from duckdb_priv.ordinary.names import named, nodes
-from duckdb_priv.ordinary.published import ConnectedTables
-from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, holder, kind, own_nodes
+from duckdb_priv.ordinary.names import LINE, named, nodes, text
+from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
+from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, has_own, holder, kind
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
 """Clauses that need records and not only values."""
+
+
+def weight_sql(
+    attribute: Attribute, reported: str, x: str = "x", y: str = "y", scale: str = "1"
+) -> str:
+    """Write W[x, y] over the tables ``x`` and ``y``; ``scale`` says how strongly a row is perturbed."""
+    return weight(attribute.form, reported, attribute.size, attribute.blocks, x=x, y=y, scale=scale)
+
+
+def law_sql(
+    connection: ConnectedTables, release: Release, attribute: Attribute, more: Sequence[str] = ()
+) -> str:
+    """Write the query of the numbers for an attribute's weights, one row for each value."""
+    numbers = "".join(f", {each}" for each in dict.fromkeys([*numbers_of(attribute.form), *more]))
+    return f"SELECT position, value{numbers}{LINE}{connection.domain(release, attribute)}"
+
+
+def true_value(attribute: Attribute, x: str) -> str:
+    """Write the true value of an attribute in its type, from its row in ``priv.coefficient``."""
+    return f"{x}.value" if attribute.type == "VARCHAR" else f"CAST({x}.value AS {attribute.type})"
 
 
 def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int]) -> bool:
@@ -48,7 +71,7 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
 
 def _counts(node: exp.Expr) -> bool:
     """Whether an expression aggregates or needs several values."""
-    return has_aggregates(node) or next(own_nodes(node, exp.Window, exp.Query), None) is not None
+    return has_aggregates(node) or has_own(node, exp.Window, exp.Query)
 
 
 def list_values(
@@ -63,7 +86,11 @@ def list_values(
         for each in nodes(select, exp.Column)
         if (attribute := source.attribute(each)) is not None
     }
-    domains = domains_sql(connection, source.release, list(named_here.values()))
-    query: exp.Expr = exp.maybe_parse(domains, dialect="duckdb")
+    domains = (
+        f"(SELECT {true_value(each, 'coefficient')} AS {text(each.name)}"
+        f" {connection.domain(source.release, each)}) AS {text(each.name)}"
+        for each in named_here.values()
+    )
+    query: exp.Expr = exp.maybe_parse(f"SELECT * FROM {', '.join(domains)}", dialect="duckdb")
     alias = exp.TableAlias(this=named(source.alias).copy())
     select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))

@@ -21,6 +21,9 @@ RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
 )  # fmt: skip
 """Window functions that rank estimates; their results are not estimates."""
+WHOLE = ("UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING")
+RUNNING = ("UNBOUNDED", "PRECEDING", "CURRENT ROW", "")
+"""Frames of a total and of a running total."""
 TABLE = "_priv_law_of_values"
 """The placeholder for the attribute's numbers among the tables."""
 
@@ -83,7 +86,7 @@ class Windows:
             first, second = second, first
         if second.kind == "total" and second.partition <= first.partition:
             found = first.of_column(self._with_group(first.of, second))
-            if first.of == second.of and (sampling := self._records.sampling(first.of)):
+            if first.of == second.of and (sampling := self._records.sampling(first.of, first.of)):
                 found += f" + {first.of_column(sampling)}"
         elif first.over == second.over and first.kind == second.kind != "running":
             found = first.of_column(self.of_group(first.of, second.of))
@@ -147,30 +150,30 @@ class Windows:
         return column(name)
 
     def _understood(self, node: exp.Window) -> GroupWindow:
-        function = node.this
+        """Classify a window. Raises QueryRefused for one whose variance is unknown."""
+        function, order, spec = node.this, node.args.get("order"), node.args.get("spec")
         argument = function.this if isinstance(function, exp.Sum | exp.Lag | exp.Lead) else None
         if not isinstance(argument, exp.Column) or argument.name not in self._uncertain:
             raise refused("this window over estimates")
-        partition = frozenset(text(each) for each in node.args.get("partition_by") or ())
-        order, spec = node.args.get("order"), node.args.get("spec")
-        bare = node.copy()
+        bare, call = node.copy(), "sum({})"
         bare.set("this", exp.column("_priv_each"))
         over = text(bare).partition("OVER (")[2].removesuffix(")")
-        call = "sum({})"
+        frame = _frame(spec) if spec is not None else RUNNING if order is not None else WHOLE
         if isinstance(function, exp.Lag | exp.Lead):
-            if function.args.get("default") is not None or not _at_least_one(function):
+            offset = function.args.get("offset")
+            if function.args.get("default") is not None or not _at_least_one(offset):
                 raise refused("a window that looks back by other than a number of rows")
             name = "lag" if isinstance(function, exp.Lag) else "lead"
-            offset = function.args.get("offset")
             kind, call = "shift", f"{name}({{}}, {text(offset) if offset else 1})"
-        elif order is None and (spec is None or _is_whole(spec)):
+        elif frame == WHOLE and order is None:
             kind = "total"
-        elif spec is None or _is_running(spec):
+        elif frame == RUNNING:
             kind = "running"
-        elif _holds_own(spec):
+        elif spec is not None and _holds_own(*frame) and not spec.args.get("exclude"):
             kind = "frame"
         else:
             raise refused("a window without the group of its row")
+        partition = frozenset(text(each) for each in node.args.get("partition_by") or ())
         window = GroupWindow(argument.name, partition, kind, over, call, order)
         if not self._apart:
             self._check_keys(window, order)
@@ -219,14 +222,11 @@ def write_out_names(select: exp.Select) -> None:
                 node.set(part, found.copy())
 
 
-def _at_least_one(function: exp.Expr) -> bool:
-    offset = function.args.get("offset")
-    return offset is None or (
-        isinstance(offset, exp.Literal) and not offset.is_string and int(offset.name) >= 1
-    )
+def _at_least_one(offset: exp.Expr | None) -> bool:
+    return offset is None or (offset.is_int and int(offset.name) >= 1)
 
 
-def _ends(spec: exp.Expr) -> tuple[str, str, str, str]:
+def _frame(spec: exp.Expr) -> tuple[str, str, str, str]:
     """Return start, start side, end and end side of a frame, in capitals."""
 
     def end(name: str) -> str:
@@ -236,16 +236,7 @@ def _ends(spec: exp.Expr) -> tuple[str, str, str, str]:
     return end("start"), end("start_side"), end("end") or "CURRENT ROW", end("end_side")
 
 
-def _is_whole(spec: exp.Expr) -> bool:
-    return _ends(spec) == ("UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING")
-
-
-def _is_running(spec: exp.Expr) -> bool:
-    return _ends(spec) == ("UNBOUNDED", "PRECEDING", "CURRENT ROW", "")
-
-
-def _holds_own(spec: exp.Expr) -> bool:
-    start, start_side, end, end_side = _ends(spec)
+def _holds_own(start: str, start_side: str, end: str, end_side: str) -> bool:
+    """Whether a frame holds the group of its row."""
     before = start == "CURRENT ROW" or start_side == "PRECEDING"
-    after = end == "CURRENT ROW" or end_side == "FOLLOWING"
-    return before and after and not spec.args.get("exclude")
+    return before and (end == "CURRENT ROW" or end_side == "FOLLOWING")
