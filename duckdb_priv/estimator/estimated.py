@@ -155,9 +155,7 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
     for name, arguments, text in called:
         yield _macro(name, {arguments: text})
     if counted.summable:
-        texts = queries(counted)
-        yield _macro("_priv_view_rows", {"": f"TABLE FROM query({texts['rows']})"})
-        yield _macro(names.WEIGHT, {"": f"(FROM query({texts['own_weight']}))"})
+        yield _macro(names.WEIGHT, {"": f"(FROM query({queries(counted)['own_weight']}))"})
 
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:

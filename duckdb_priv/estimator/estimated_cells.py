@@ -18,7 +18,7 @@ from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.moments import MOMENTS, SQUARED
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read, sections
+from duckdb_priv.sqltext.templates import body, compact, fill, read, sections
 
 FOLDER = "analyst/estimated"
 PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
@@ -95,17 +95,27 @@ class ViewColumn:
     @property
     def named(self) -> str:
         """Write the condition that the statement names the column."""
-        return f"('_priv_names' = '*' OR contains('_priv_names', {literal(self.name)}))"
+        return f"contains('_priv_names', {literal(self.name)})"
 
     def chosen(self, text: str, otherwise: str = "") -> str:
         """Write a text that is in the query only if the statement names the column."""
         return f"CASE WHEN {self.named} THEN {literal(text)} ELSE {literal(otherwise)} END"
 
 
+OPTIONAL = {
+    "joined": ('"type":"JOIN"', "false"),
+    "pivoted": ('"type":"PIVOT"', "false"),
+    "totalled": ('"class":"WINDOW"', "false"),
+    "known": ("COMPARE_", "''"),
+}
+"""Parts of ``made`` that few statements need. For each: the text that marks such a statement in DuckDB's reading of it,
+and what replaces the part in others."""
+
+
 def queries(table: WeightedTable) -> dict[str, str]:
     """Write the SQL that builds the texts of queries from the statement that runs.
 
-    There is the query of the view, of its rows that are not judged, and of the weight of a row that is passed on.
+    There is the query of the view, and of the weight of a row that is passed on.
     """
     error = f"error({table.message('unnamed')})"
     counts, moments, scale = _counts(table.attributes)
@@ -122,7 +132,7 @@ def queries(table: WeightedTable) -> dict[str, str]:
         "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
         "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
         "called": f"CASE WHEN ({PROBE}) <> 1.5 THEN error({table.message('shadowed')}) ELSE true END",
-        "judge": _judge(table),
+        "judge": compact(_judge(table)),
         "schema": names.SCHEMA,
         "release": table.release.lower(),
         **{
@@ -136,6 +146,7 @@ def queries(table: WeightedTable) -> dict[str, str]:
     places = {
         **pieces,
         **{name: literal(text) for name, text in texts.items()},
+        "every_name": literal(literal(" ".join(each.name for each in columns))[1:-1]),
         "counts": _listed(names.COUNTS),
         "names": "|".join(names.COUNTS),
         "others": _listed([*names.OTHERS, *names.DECOMPOSED]),
@@ -155,13 +166,16 @@ def queries(table: WeightedTable) -> dict[str, str]:
     for name in ("weight", "place", "law", "factor", "counting"):
         chosen = ", ".join(each.chosen(getattr(each, name)) for each in attributes)
         places[name if name == "counting" else f"{name}s"] = f"concat({chosen})"
-    places["weighing"] = literal(fill(pieces["weighing"], places))
-    places["weighed_place"] = literal(fill(pieces["weighed_place"], places))
-    found = {"own_weight": fill(pieces["own_weight"], places)}
-    for name, judging in {"view": "judged", "rows": "rows_to_weigh"}.items():
-        made = fill(pieces["made"], places | {"judging": pieces[judging]})
-        found[name] = fill(pieces["view"], places | {"made": literal(made)})
-    return found
+    for name in ("weighing", "weighed_place"):
+        places[name] = literal(compact(fill(pieces[name], places)))
+    parts = {name: f"_priv_{name}" for name in OPTIONAL}
+    made = literal(compact(fill(pieces["made"], places | parts)))
+    for name, (sign, otherwise) in OPTIONAL.items():
+        part = literal(compact(fill(places[name], places)))
+        chosen = f"CASE WHEN contains(s['tree'], {literal(sign)}) THEN {part} ELSE {literal(otherwise)} END"
+        made = f"replace({made}, {literal(parts[name])}, {chosen})"
+    places["made"] = made
+    return {name: fill(pieces[name], places) for name in ("view", "own_weight")}
 
 
 def _rows(table: WeightedTable) -> str:

@@ -129,6 +129,7 @@ class Ends:
             OF_S.sub(f"(q).{of}.", self._text(each))
             for of, each in (("amounts", "other_sum"), ("count", "other_count"))
         )
+        counted = "list_filter((m).cells, lambda e: (e).d > 0)"
         other = quotient(amounts, count, "(q).amounts.of_other.covariance", least=LEAST)
         given = struct(
             known="(m).known",
@@ -142,8 +143,8 @@ class Ends:
             ),
             covariance=self._covariance("e.c", "e.d"),
             published=self._published if self._from_histogram else "NULL",
-            least="coalesce(list_min([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
-            most="coalesce(list_max([(e).c FOR e IN (m).cells IF (e).d > 0]), 0e0)",
+            least=f"coalesce(list_min([(e).c FOR e IN {counted}]), 0e0)",
+            most=f"coalesce(list_max([(e).c FOR e IN {counted}]), 0e0)",
         )
         parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other.given} END"
         found = self._opened("_count").then(("m", given), ("q", parts), *quotient_steps())

@@ -24,10 +24,10 @@ import duckdb
 from duckdb_priv.estimator import comparisons, distribution, facts, joint
 from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
-from duckdb_priv.estimator.lets import Chain
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.lookup import Lookup, Shape, by_text, merged
-from duckdb_priv.estimator.set_formulas import GIVEN, listed, mistake
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
+from duckdb_priv.estimator.set_formulas import listed, mistake
 from duckdb_priv.estimator.written import Written, shapes_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import (
@@ -141,8 +141,8 @@ def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
 
 def statements(lookup: Lookup) -> list[str]:
     """Return the SQL of every function, for the attributes of a lookup."""
-    fillings = _messages(lookup) | _estimates(lookup) | _guards(lookup) | joint.fillings(lookup)
-    fillings |= comparisons.fillings(lookup)
+    fillings = _estimates(lookup) | _guards(lookup)
+    fillings |= _messages(lookup, fillings) | joint.fillings(lookup) | comparisons.fillings(lookup)
     found = []
     for name in templates.names("analyst"):
         found.append(qualified(folded(fill(body(read("analyst", name)), fillings))))
@@ -190,10 +190,10 @@ def _guards(lookup: Lookup) -> dict[str, str]:
         "are_records": _unless_missing(lookup, "coalesce(count_if(_column IS NULL), 0) = 0"),
         "is_record": _unless_missing(lookup, "_column IS NOT NULL"),
         "column_fits_row": _column_fits(lookup, "_column", "_column"),
-        "by_reported": "len([t FOR t IN [CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)]"
-        " IF regexp_matches(lower(t), "
+        "by_reported": "len(list_filter([CAST(group_columns AS VARCHAR), CAST(condition AS VARCHAR)],"
+        " lambda t: regexp_matches(lower(t), "
         + lookup.named("reported", "list_extract(string_split(_release, '.'), 1)")
-        + ")]) > 0",
+        + "))) > 0",
         # If weights are possible, the condition aggregates them: a column must be inside an aggregate. It takes the
         # name from any_value: before DuckDB 2.0, a count that occurs twice in a correlated subquery has no name.
         "weight_fits": by_form(
@@ -351,26 +351,37 @@ def _on_weight_of_row(form: Form) -> str:
     return _on_weight(form)
 
 
-def _messages(lookup: Lookup) -> dict[str, str]:
-    """Return the error messages of calls, and the lists of what exists."""
+def _messages(lookup: Lookup, guards: Mapping[str, str]) -> dict[str, str]:
+    """Return the error messages of calls that break a guard, and the lists of what exists."""
+
+    def check(guard: str, message: str) -> tuple[str, str]:
+        return guards[guard], template(f"@{message}@")
+
     unknown = concatenated(
         literal('no release is called "'),
         "left(coalesce(_release, 'NULL'), 100)",
         lookup.unknown_release(),
         literal("\nHint: FROM priv.release lists what there is"),
     )
-    here = (template("@here@"), template("@mistaken_release@"))
-    known = [here, (template("@value_fits@"), _no_value(lookup, "_value"))]
-    rows = (template("@rows_fit@"), template("@mistaken_rows@"))
-    confidence = (template("@confident@"), template("@mistaken_confidence@"))
+    here = check("here", "mistaken_release")
+    known = [here, (guards["value_fits"], _no_value(lookup, "_value"))]
+    given = [
+        check("weight_fits", "mistaken_weight"),
+        check("column_fits", "mistaken_column"),
+        check("are_records", "mistaken_join"),
+    ]
+    confidence = check("confident", "mistaken_confidence")
+    of_set = mistake(confidence, *given)
+    # Conditions on the call's arguments alone form one text, which DuckDB folds when it plans the query.
+    on_rows = mistake(given.pop(), check("rows_fit", "mistaken_rows"))
     return {
         "unknown_release": unknown,
-        "mistake": _in_parts(*known, *GIVEN, rows),
-        "mistake_of_interval": _in_parts(*known, confidence, *GIVEN, rows),
+        "mistake": f"coalesce({mistake(*known, *given)}, {on_rows})",
+        "mistake_of_interval": f"coalesce({mistake(*known, confidence, *given)}, {on_rows})",
         "mistaken_value": mistake(*known),
-        "mistaken_set": _mistaken_sets(lookup, here, confidence, listed("_values")),
+        "mistaken_set": _mistaken_sets(lookup, here, of_set, listed("_values")),
         "mistaken_sets": _mistaken_sets(
-            lookup, here, confidence, listed("_values"), listed("_other_values")
+            lookup, here, of_set, listed("_values"), listed("_other_values")
         ),
         "mistaken_amount": mistake(
             (
@@ -440,29 +451,29 @@ def _no_value(lookup: Lookup, value: str) -> str:
     )
 
 
-def _mistaken_sets(
-    lookup: Lookup, here: tuple[str, str], confidence: tuple[str, str], *sets: str
-) -> str:
-    """Write the message for a wrong call with sets of values; NULL for a correct call."""
-    given = " AND ".join(f"len({each}) > 0" for each in sets)
-    every = sets[0] if len(sets) == 1 else f"list_concat({', '.join(sets)})"
-    known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
-    return (
-        f"coalesce({mistake(here, (given, literal('give at least one value')))},"
-        f" [CASE WHEN len(w) > 0 THEN {_no_value(lookup, 'list_extract(w, 1)')} END"
-        f" FOR w IN [list_filter({every}, lambda v: {known} IS NOT TRUE)]][1],"
-        f" {mistake(confidence, *GIVEN)})"
-    )
+def _mistaken_sets(lookup: Lookup, here: tuple[str, str], others: str, *sets: str) -> str:
+    """Write the message for a wrong call with sets of values; NULL for a correct call.
 
-
-def _in_parts(*conditions: tuple[str, str]) -> str:
-    """Write the message of the first condition that does not hold; NULL if all hold.
-
-    Conditions on the call's arguments alone form one text, which DuckDB folds when it plans the query.
+    ``others`` is the message of its other mistakes.
     """
-    by_rows = 2
-    call, rows = conditions[:-by_rows], conditions[-by_rows:]
-    return f"coalesce({mistake(*call)}, {mistake(*rows)})"
+    known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
+    names = [f"of{number}" for number, _ in enumerate(sets)]
+    given = ", ".join(f"len((s).{name})" for name in names)
+    every = ", ".join(f"(s).{name}" for name in names)
+    if len(sets) > 1:
+        given, every = f"least({given})", f"list_concat({every})"
+    unknown = f"list_filter({every}, lambda v: {known} IS NOT TRUE)"
+    no_value = _no_value(lookup, "list_extract((s).unknown, 1)")
+    wrong = Chain(
+        struct(**dict(zip(names, sets, strict=True))),
+        ("s", struct(given=given, unknown=unknown)),
+        (
+            "s",
+            "CASE WHEN (s).given = 0 THEN 'give at least one value'"
+            f" WHEN len((s).unknown) > 0 THEN {no_value} END",
+        ),
+    )
+    return f"coalesce({mistake(here)}, {wrong}, {others})"
 
 
 def _of_records(lookup: Lookup, stated: Callable[[Form], str]) -> str:

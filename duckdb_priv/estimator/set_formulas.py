@@ -10,22 +10,12 @@ from duckdb_priv.estimator.forms import FIELD, FORMS, Form
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import expand, sections, template
+from duckdb_priv.sqltext.templates import expand, sections
 
 FRAGMENTS = "analyst/fragments"
 NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """Terms of the score test. The catalog may hold them for single values; for sets they follow from two averages."""
-
-GIVEN = tuple(
-    (template(f"@{right}@"), template(f"@{wrong}@"))
-    for right, wrong in (
-        ("weight_fits", "mistaken_weight"),
-        ("column_fits", "mistaken_column"),
-        ("are_records", "mistaken_join"),
-    )
-)
-"""The checks of every aggregate's arguments, each with its error message."""
 
 
 def listed(values: str) -> str:
@@ -34,11 +24,6 @@ def listed(values: str) -> str:
         f"(CASE WHEN ends_with(typeof({values}), ']') THEN TRY_CAST({values} AS VARCHAR[])"
         f" ELSE [CAST({values} AS VARCHAR)] END)"
     )
-
-
-def lists_missing(values: str) -> str:
-    """Write the condition that a list of texts contains the missing value."""
-    return f"len({values}) > list_aggregate({values}, 'count')"
 
 
 def shared(one: str, two: str) -> str:
@@ -156,12 +141,13 @@ def mean_of(form: Form) -> Chain:
 def mistake(*conditions: tuple[str, str]) -> str:
     """Write the message of the first condition that does not hold; NULL if all hold.
 
-    >>> print(mistake(("a > 0", "'a'"), ("b > 0", "'b'")))
+    >>> print(mistake(("a > 0", "'a'"), ("true", "'no'"), ("b > 0", "'b'")))
     CASE WHEN a > 0 THEN CASE WHEN b > 0 THEN NULL ELSE 'b' END ELSE 'a' END
     """
     last = "NULL"
     for condition, words in reversed(conditions):
-        last = f"CASE WHEN {condition} THEN {last} ELSE {words} END"
+        if condition != "true":
+            last = f"CASE WHEN {condition} THEN {last} ELSE {words} END"
     return last
 
 

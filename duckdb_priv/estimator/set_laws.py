@@ -16,9 +16,7 @@ from duckdb_priv.estimator.lookup import Lookup, decoded_rows
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
     listed,
-    lists_missing,
     ordinary,
-    shared,
 )
 from duckdb_priv.release.model import MATRICES, NUMBERS
 from duckdb_priv.sqltext.folding import folded
@@ -81,17 +79,21 @@ class SetLaws(StructFields):
         known = {name: self._of.number(name, single) for name in TERMS}
         if self.form.from_histogram:
             known["shrinkage"] = (
-                f"1 - {self._of.number('own', single)} + {self._of.number('other', single)}"
+                f"(1 - {self._of.number('own', single)} + {self._of.number('other', single)})"
             )
-        known = {
-            name: f"CASE WHEN len({places}) = 1 THEN {sql} END::DOUBLE"
-            for name, sql in known.items()
-        }
-        known.setdefault("shrinkage", "0e0")
         chosen = f"list_sum(list_select({weights}, {places}))"
         inside = f"{chosen} / len({places})"
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
-        return let("k", ordinary("law"), **known, inside=inside, outside=outside)
+        law = re.sub(rf"\(k\)\.({'|'.join(known)})\b", r"(k).known.\1", ordinary("law"))
+        given = {name: f"{sql}::DOUBLE" for name, sql in known.items()}
+        return let(
+            "k",
+            law,
+            known=f"CASE WHEN len({places}) = 1 THEN {struct(**given)} END",
+            inside=inside,
+            outside=outside,
+            shrinkage="0e0",
+        )
 
     def _law_of_symmetric(self, values: str | None) -> str:
         """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
@@ -197,11 +199,13 @@ class SetLaws(StructFields):
         lists = [listed(each) for each in dict.fromkeys(sets) if each is not None]
         if not lists:
             return self.take(self._of.size())
-        present = f"len({shared(*lists) if len(lists) == 2 else f'list_distinct({lists[0]})'})"
-        if not self._shape.has_missing:
-            return self.take(present)
-        missing = " AND ".join(map(lists_missing, lists))
-        return self.take(f"({present} + CASE WHEN {missing} THEN 1 ELSE 0 END)")
+        every = lists[0]
+        if len(lists) == 2:
+            every = f"list_filter({every}, lambda v: list_position({lists[1]}, v) > 0)"
+        if self._shape.has_missing:
+            # The missing value counts as one: list_distinct leaves NULL out.
+            every = f"[concat('=' || v) FOR v IN {every}]"
+        return self.take(f"len(list_distinct({every}))")
 
     @property
     def _outcomes(self) -> str:

@@ -19,7 +19,6 @@ from duckdb_priv.estimator.set_formulas import (
     formula,
     functional,
     listed,
-    lists_missing,
     plausible,
     shared,
 )
@@ -193,7 +192,8 @@ class Sets(SetLaws):
         else:
             places = self.take(self._positions(part.values))
             counted = [f"list_contains({places}, (e).place)", *self._met(rows)]
-            seen = f"coalesce(list_sum([(e).n FOR e IN {self._histogram(rows)} IF {' AND '.join(counted)}]), 0)"
+            chosen = f"list_filter({self._histogram(rows)}, lambda e: {' AND '.join(counted)})"
+            seen = f"coalesce(list_sum([(e).n FOR e IN {chosen}]), 0)"
             chances = self.keep(self._filled("chances", places))
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         values = dict(rows=self.total(rows), seen=seen, **bounds, **self._values(rows))
@@ -276,10 +276,10 @@ class Sets(SetLaws):
         )
 
     def _shows(self, values: str) -> str:
-        found = f"list_contains({listed(values)}, {exact('_column')})"
         if not self._shape.has_missing:
-            return found
-        return f"({found} OR (_column IS NULL AND {lists_missing(listed(values))}))"
+            return f"list_contains({listed(values)}, {exact('_column')})"
+        # Of these two, this function alone finds the missing value.
+        return f"list_position({listed(values)}, {exact('_column')}) > 0"
 
     def _weighed(self, rows: Coefficient, function: str, one: str | None, two: str | None) -> str:
         """Write the sum of a function of a, b and both: a row's weights for two sets and for their intersection."""
@@ -295,11 +295,11 @@ class Sets(SetLaws):
             name: f"list_extract({self._kept_weights(self.take(places))}, (e).place)"
             for name, places in used.items()
         }
-        met = " AND ".join(self._met(rows))
-        return self.make(
-            f"coalesce(list_sum([(e).n * {function.format(**of)} FOR e IN {self._histogram(rows)}"
-            f"{f' IF {met}' if met else ''}]), 0)"
-        )
+        cells = self._histogram(rows)
+        if met := " AND ".join(self._met(rows)):
+            cells = f"list_filter({cells}, lambda e: {met})"
+        product = f"(e).n * {function.format(**of)}"
+        return self.make(f"coalesce(list_sum([{product} FOR e IN {cells}]), 0)")
 
     def _met(self, rows: Coefficient) -> list[str]:
         """Return the conditions on rows of the histogram that select the groups of the coefficients."""

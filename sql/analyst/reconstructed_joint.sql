@@ -28,15 +28,16 @@ CREATE OR REPLACE MACRO priv.reconstructed_joint(
                 || chr(10) || 'Hint: write [''disease'', ''drug''], [''flu'', ''none'']')
         WHEN list_contains([@joint_known@ IS NULL FOR i IN range(1, len(@joint_attributes@) + 1)], true)
             THEN error('release "' || _release || '" has no sensitive attribute "'
-                || [left(list_extract(@joint_attributes@, i), 100) FOR i IN range(1, len(@joint_attributes@) + 1) IF @joint_known@ IS NULL][1]
+                || [left(list_extract(@joint_attributes@, i), 100) FOR i IN list_filter(range(1, len(@joint_attributes@) + 1), lambda i: @joint_known@ IS NULL)][1]
                 || '"; it has ' || @joint_release@ || chr(10) || 'Hint: write it without noisy_')
         WHEN list_contains([@joint_known@ FOR i IN range(1, len(@joint_attributes@) + 1)], false)
             THEN error('records of release "' || _release || '" stand for several source records each, or show no value of their own, which this method does not count'
                 || chr(10) || 'Hint: add up products of priv.weight(…)')
         WHEN list_contains([coalesce(@joint_value@, false) FOR i IN range(1, len(@joint_attributes@) + 1)], false)
             THEN error([coalesce('"' || list_extract(@joint_attributes@, i) || '" has no value '''
-                    || left(CAST(list_extract(@joint_values@, i) AS VARCHAR), 100) || '''', '"' || list_extract(@joint_attributes@, i) || '" is never missing')
-                FOR i IN range(1, len(@joint_attributes@) + 1) IF NOT coalesce(@joint_value@, false)][1] || chr(10) || 'Hint: FROM priv.coefficient lists the values')
+                    || left(CAST(list_extract(@joint_values@, i) AS VARCHAR), 100) || '''', '"' || list_extract(@joint_attributes@, i)
+                        || '" is never missing') FOR i IN list_filter(range(1, len(@joint_attributes@) + 1),
+                        lambda i: NOT coalesce(@joint_value@, false))][1] || chr(10) || 'Hint: FROM priv.coefficient lists the values')
         WHEN NOT coalesce(confidence > 0 AND confidence < 1, false)
             THEN error(@mistaken_confidence@)
         WHEN @by_reported@ THEN error(@chosen_by_reported@)

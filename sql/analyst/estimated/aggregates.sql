@@ -55,7 +55,7 @@ system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL
 
 -- name: different
 -- The last place of each value.
-{v: m.v, c: m.c, l: [i FOR i IN range(1, len(m.v) + 1) IF i = len(m.v) OR m.v[i] <> m.v[i + 1]]}
+{v: m.v, c: m.c, l: list_filter(range(1, len(m.v) + 1), lambda i: i = len(m.v) OR m.v[i] <> m.v[i + 1])}
 
 -- name: counted
 {v: [m.v[i] FOR i IN m.l], c: [m.c[i] FOR i IN m.l]}
@@ -88,12 +88,12 @@ least(a[i], a[i + CAST(s[1] AS BIGINT)])
  FOR p IN [{r: r, a: @at_floor@, b: @at_ceiling@} FOR r IN [greatest(round((CASE WHEN s < 0 THEN 1 + s ELSE s END) * (m.t - 1), 6), 0)]]][1]
 
 -- name: at
-TRY_CAST(CAST([m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] > @place@][1] AS VARCHAR) AS DOUBLE)
+TRY_CAST(CAST([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > @place@)][1] AS VARCHAR) AS DOUBLE)
 
 -- name: discrete
 -- The smallest value that reaches the share; for a negative one, counted from the largest value.
-CASE WHEN s >= 0 THEN [m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] >= round(s * m.t, 6)][1]
-    ELSE coalesce([m.v[i] FOR i IN range(1, len(m.v) + 1) IF m.n[i] > round((1 + s) * m.t, 6)][1], m.v[len(m.v)]) END
+CASE WHEN s >= 0 THEN [m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] >= round(s * m.t, 6))][1]
+    ELSE coalesce([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > round((1 + s) * m.t, 6))][1], m.v[len(m.v)]) END
 
 -- name: text_of_shares
 CASE WHEN starts_with(CAST(_share AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
@@ -109,11 +109,11 @@ list_reduce(_factors, lambda p, q: {most: greatest(p.most * q.most, p.most * q.l
 
 -- name: set
 -- The values whose rows are counted.
-{rows: m.rows, set: list_sort(list_distinct([(e.r).x FOR e IN m.rows IF e.d]))}
+{rows: m.rows, set: list_sort(list_distinct([(e.r).x FOR e IN list_filter(m.rows, lambda e: e.d)]))}
 
 -- name: chosen
 -- Where weights come from the histogram of what is published, all rows are asked for: those of these values.
-{rows: [e FOR e IN m.rows IF list_contains(m.set, (e.r).x)], set: m.set}
+{rows: list_filter(m.rows, lambda e: list_contains(m.set, (e.r).x)), set: m.set}
 
 -- name: separable
 -- Whether the sum is over the records with one of these values: every cell is counted once for each of them, by the same amount.
@@ -139,7 +139,7 @@ list_reduce(_factors, lambda p, q: {most: greatest(p.most * q.most, p.most * q.l
 -- bias. The rows are read once; a last element closes the last cell.
 list_reduce(list_concat(
     [{cell: (e.r).cell, x: (e.r).x, n: (e.r).records, s: (e.r).squares, a: (e.r).sampled, w: (e.r).w, c: e.c, d: CAST(e.d AS DOUBLE),
-      h: (e.r).w * e.c, g: (e.r).w, i: (e.r).w * e.c ** 2, j: (e.r).w, k: (e.r).w * e.c, b: abs(e.c), @nothing@} FOR e IN _rows IF e.d],
+      h: (e.r).w * e.c, g: (e.r).w, i: (e.r).w * e.c ** 2, j: (e.r).w, k: (e.r).w * e.c, b: abs(e.c), @nothing@} FOR e IN list_filter(_rows, lambda e: e.d)],
     [{cell: -1, x: 0, n: 0e0, s: 0e0, a: 0e0, w: 0e0, c: 0e0, d: 0e0, h: 0e0, g: 0e0, i: 0e0, j: 0e0, k: 0e0, b: 0e0, @nothing@}]),
     lambda p, e: CASE WHEN p.cell = e.cell AND p.x = e.x THEN
         {cell: e.cell, x: e.x, n: e.n, s: e.s, a: e.a, w: e.w, c: p.c + e.c, d: p.d + e.d, h: p.h + e.h, g: p.g + e.g,

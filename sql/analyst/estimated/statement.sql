@@ -22,21 +22,22 @@ regexp_replace(regexp_replace(@statement@, '^(?:create\s.*?\sas\b|prepare\s+\S+\
 -- name: kind
 -- What is to be known of the statement, a letter for each: only columns are asked for, a prepared statement is executed, the query
 -- has weights, and what errors are made of.
-concat(CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR regexp_matches(t, '(?i)^(?:describe|show)\s') THEN 'd' END,
-    CASE WHEN t ILIKE 'execute %' THEN 'ews' END,
-    CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR version() LIKE 'v1.4.%' OR regexp_matches(t, '(?i)\b(?:@names@)"?\s*\(') THEN 'w' END,
-    CASE WHEN regexp_matches(t, '(?i)_(?:stderr|low|high)"?\s*\(') THEN 's' END)
+concat(CASE WHEN s['t'] = '' OR contains(s['t'], 'json_serialize_sql') OR regexp_matches(s['t'], '(?i)^(?:describe|show)\s') THEN 'd' END,
+    CASE WHEN s['t'] ILIKE 'execute %' THEN 'ews' END,
+    CASE WHEN s['t'] = '' OR contains(s['t'], 'json_serialize_sql') OR version() LIKE 'v1.4.%' OR regexp_matches(s['t'], '(?i)\b(?:@names@)"?\s*\(') THEN 'w' END,
+    CASE WHEN regexp_matches(s['t'], '(?i)_(?:stderr|low|high)"?\s*\(') THEN 's' END)
 
 -- name: view
 -- The query whose text makes the query: @made@, where _priv_text is the text of the statement, _priv_tree how DuckDB reads it,
--- _priv_names what it names, or an asterisk, and _priv_kind what is to be known of it. The tables are those of the database in
--- use, and no temporary ones of the same name.
+-- _priv_names what it names, and _priv_kind what is to be known of it. The tables are those of the database in
+-- use, and no temporary ones of the same name. Parts that few statements need (OPTIONAL in estimator/estimated_cells.py) are put in for
+-- those alone: DuckDB binds all that is there.
 [replace(replace(replace(replace(replace(@made@, '_priv_kind', @kind@), '_priv_home.',
         CASE WHEN current_schema() = @schema@ THEN replace(concat('"', replace(current_database(), '"', '""'), '".'), '''', '''''') ELSE '' END),
-    '_priv_names', CASE WHEN t ILIKE 'execute %' OR regexp_matches(t, '(?i)\bwith\b') AND regexp_matches(t, '(?i)(?:select|,|\.|distinct)\s*\*')
-        THEN '*' ELSE replace(replace(lower(t), '""', '"'), '''', '''''') END),
-    '_priv_text', replace(t, '''', '''''')), '_priv_tree', replace(@tree@, '''', ''''''))
- FOR t IN [@statement@]][1]
+    '_priv_names', CASE WHEN s['t'] ILIKE 'execute %' OR regexp_matches(s['t'], '(?i)\bwith\b') AND regexp_matches(s['t'], '(?i)(?:select|,|\.|distinct)\s*\*')
+        THEN @every_name@ ELSE replace(replace(lower(s['t']), '""', '"'), '''', '''''') END),
+    '_priv_text', replace(s['t'], '''', '''''')), '_priv_tree', replace(s['tree'], '''', ''''''))
+ FOR s IN [{t: t, tree: @tree@} FOR t IN [@statement@]]][1]
 
 -- name: tree
 CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_') THEN '{"error":true}' ELSE CAST(json_serialize_sql(@within@) AS VARCHAR) END
@@ -62,7 +63,7 @@ FROM query([concat(@cells@, CASE
         WHEN 1 THEN error(@says.over@) WHEN 2 THEN error(@says.filter@) WHEN 3 THEN error(@says.distinct@)
         WHEN 4 THEN error(@says.ordered@)
         ELSE concat(@known@) END
-    END, @judging@)
+    END, @judged@)
  FOR tree IN ['_priv_tree']][1])
 
 -- name: judged
@@ -78,46 +79,46 @@ coalesce([md5(CAST(p['node'] AS VARCHAR)) FOR p IN @weighed@][1], '')
 
 -- name: partial
 -- Whether a subquery may pass on some columns of the view.
-(contains(tree, '"map":[{') OR len([n FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+(contains(tree, '"map":[{') OR len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
     AND contains(lower(CAST(n AS VARCHAR)), concat('"table_name":"', @release@, '"')) AND NOT contains(CAST(n AS VARCHAR), '"STAR"')
-    AND NOT list_has_any([lower(x) FOR x IN json_extract_string(n, '$..function_name')], [@counts@])]) > 0)
+    AND NOT list_has_any([lower(x) FOR x IN json_extract_string(n, '$..function_name')], [@counts@]))) > 0)
 
 -- name: described
 contains('_priv_kind', 'd')
 
 -- name: calls
-[n FOR n IN json_extract(tree, '$.**') IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]
+list_filter(json_extract(tree, '$.**'), lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))
 
 -- name: totalled
 -- Whether a window sums what a query below has: DuckDB finds its own aggregate then.
 lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
 AND len(json_extract(c, ['$.children', '$.arguments'])) > 0 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(c, '$..function_name')[2:]], [@counts@])
-AND len([n FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
+AND len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
     AND json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
-    AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"')]) = 0
+    AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"'))) = 0
 
 -- name: joined
 -- Whether a SELECT reads the view twice, or queries that hand its rows on.
-contains(tree, '"type":"JOIN"') AND list_max([len([b FOR b IN json_extract(n, '$.from_table.**')
-        IF json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
-    - coalesce(list_sum([len([b FOR b IN json_extract(s, '$.**') IF json_extract_string(b, '$.type') = 'BASE_TABLE'
-            AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))])
-        FOR s IN json_extract(n, '$.from_table.**') IF json_extract_string(s, '$.type') = 'SELECT_NODE'
-            AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR')]), 0)
-    FOR n IN json_extract(tree, '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE']) > 1
+contains(tree, '"type":"JOIN"') AND list_max([len(list_filter(json_extract(n, '$.from_table.**'),
+    lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))))
+    - coalesce(list_sum([len(list_filter(json_extract(s, '$.**'), lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE'
+            AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name'))))) FOR s IN list_filter(json_extract(n, '$.from_table.**'),
+                lambda s: json_extract_string(s, '$.type') = 'SELECT_NODE'
+            AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR'))]), 0) FOR n IN list_filter(json_extract(tree, '$.**'),
+                lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE')]) > 1
 
 -- name: handed
 -- The view, and what WITH calls queries that hand its rows on.
-list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN json_extract(tree, '$..cte_map.map[*]')
-    IF contains(lower(json_extract_string(s, '$.value')), concat('"table_name":"', @release@, '"'))
+list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN list_filter(json_extract(tree, '$..cte_map.map[*]'),
+    lambda s: contains(lower(json_extract_string(s, '$.value')), concat('"table_name":"', @release@, '"'))
         AND list_has_any(['STAR'], list_concat(json_extract_string(s, '$.value.query_node.select_list[*].type'),
-            json_extract_string(s, '$.value.query.node.select_list[*].type')))])
+            json_extract_string(s, '$.value.query.node.select_list[*].type'))))])
 
 -- name: pivoted
 -- Whether an aggregate of the schema pivots.
-len([p FOR p IN json_extract(tree, '$.**') IF json_extract_string(p, '$.type') = 'PIVOT'
+len(list_filter(json_extract(tree, '$.**'), lambda p: json_extract_string(p, '$.type') = 'PIVOT'
     AND list_has_any([lower(x) FOR x IN json_extract_string(p, '$.aggregates[*].function_name')], [@counts@])
-    AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '']) > 0
+    AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '')) > 0
 
 -- name: plain
 -- Whether the statement is one SELECT of the view alone that counts, and has nothing that judge would have to look at.
@@ -125,21 +126,21 @@ len(@calls@) > 0 AND (NOT contains('_priv_kind', 's') OR list_contains(json_extr
 AND lower(json_extract_string(tree, '$.statements[0].node.from_table.table_name')) = @release@
 AND len(list_filter(json_extract_string(tree, '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@others@, @random@])
-AND len([x FOR x IN list_concat(json_extract_string(tree, '$..schema'), json_extract_string(tree, '$..sample')) IF x <> '']) = 0
+AND len(list_filter(list_concat(json_extract_string(tree, '$..schema'), json_extract_string(tree, '$..sample')), lambda x: x <> '')) = 0
 AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"|"class":"WINDOW"')
 AND NOT contains(lower(tree), concat('"column_names":["', lower(coalesce(
     nullif(json_extract_string(tree, '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
 
 -- name: compared
 -- The texts and numbers that the statement compares with the attribute @name@.
-list_aggregate([concat('''', replace(x, '''', ''''''), '''') FOR x IN
-    [coalesce(json_extract_string(x, '$.literal.text'), json_extract_string(x, '$.value.value')) FOR x IN
-        flatten([list_concat([json_extract(n, '$.left'), json_extract(n, '$.right')], json_extract(n, '$.children[*]'),
-            json_extract(n, '$.arguments[*].expression')) FOR n IN json_extract(tree, '$.**')
-            IF regexp_matches(json_extract_string(n, '$.type'), '^COMPARE_(?:NOT_?)?(?:EQUAL|IN|DISTINCT_FROM)$')
+list_aggregate([concat('''', replace(x, '''', ''''''), '''')
+    FOR x IN list_filter([coalesce(json_extract_string(x, '$.literal.text'), json_extract_string(x, '$.value.value'))
+    FOR x IN list_filter(flatten([list_concat([json_extract(n, '$.left'), json_extract(n, '$.right')], json_extract(n, '$.children[*]'),
+            json_extract(n, '$.arguments[*].expression')) FOR n IN list_filter(json_extract(tree, '$.**'),
+                lambda n: regexp_matches(json_extract_string(n, '$.type'), '^COMPARE_(?:NOT_?)?(?:EQUAL|IN|DISTINCT_FROM)$')
             AND list_contains([lower(x) FOR x IN json_extract_string(n, ['$.left.column_names[#-1]', '$.right.column_names[#-1]',
-                '$.children[0].column_names[#-1]', '$.arguments[0].expression.column_names[#-1]'])], @name@)])
-     IF json_extract_string(x, '$.class') = 'CONSTANT'] IF x IS NOT NULL], 'string_agg', ', ')
+                '$.children[0].column_names[#-1]', '$.arguments[0].expression.column_names[#-1]'])], @name@))]),
+                    lambda x: json_extract_string(x, '$.class') = 'CONSTANT')], lambda x: x IS NOT NULL)], 'string_agg', ', ')
 
 -- name: cells
 -- The records by what the statement names, with every value that they may truly have, and their weights.
@@ -165,7 +166,7 @@ concat('SELECT ', concat_ws(', ', @shown@, CASE
 [CASE WHEN contains(replace(lower(t), '""', '"'), @release@) THEN @weighing@ ELSE 'SELECT ''duckdb''' END FOR t IN [@statement@]][1]
 
 -- name: weighing
-FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM _priv_view_rows()) SELECT CASE WHEN (SELECT system.main.count_star() FROM (SELECT table_name FROM duckdb_tables() WHERE temporary',
+FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '.', @named_release@, ') SELECT CASE WHEN (SELECT system.main.count_star() FROM (SELECT table_name FROM duckdb_tables() WHERE temporary',
         ' UNION ALL SELECT view_name FROM duckdb_views() WHERE temporary) AS t(n) WHERE lower(n) = ''', replace(@release@, '''', ''''''), ''') > 0 THEN 1e0',
         ' ELSE system.main.sum(_priv_weight) / system.main.count_star() END FROM (', json_deserialize_sql(concat(
         '{"error":false,"statements":[{"node":', replace(CAST(p['node'] AS VARCHAR), concat('"select_list":[', p['list']), concat(
@@ -176,47 +177,45 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM _priv_view_row
             replace(p['columns'][i], '"', '""'), '"') FOR i IN range(1, len(p['columns']) + 1)]), lambda a, b: a || b))
     FOR p IN @weighed@][1], 'SELECT ''duckdb''') FOR tree IN [[@tree@ FOR t IN [@statement@]][1]]][1])
 
--- name: rows_to_weigh
--- The rows of the view without a judgement, for own_weight alone.
-CASE WHEN @described@ OR @partial@ THEN '' ELSE error(@says.unseen@) END
-
 -- name: weighed
 -- The one subquery, or WITH, that passes on some columns of the view, if the statement counts its rows, and nothing else: how DuckDB
 -- reads it and its list, the name by which it is counted, the table whose weights it drops, and its columns.
-[{node: p['node'], reader: p['reader'], list: substr(CAST(json_extract(p['node'], '$.select_list') AS VARCHAR), 2), dropped: p['tables'][1], columns: p['columns']} FOR p IN [
+[{node: p['node'], reader: p['reader'], list: substr(CAST(json_extract(p['node'], '$.select_list') AS VARCHAR), 2), dropped: p['tables'][1], columns: p['columns']} FOR p IN list_filter([
     {node: r['node'], reader: r['reader'], columns: [lower(coalesce(nullif(json_extract_string(c, '$.alias'), ''), json_extract_string(c, '$.column_names[#-1]')))
         FOR c IN json_extract(r['node'], '$.select_list[*]')],
-     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN r['sources']
-        IF json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
-            AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@)],
-     joined: [b FOR b IN r['sources'] IF json_extract_string(b, '$.type') = 'JOIN'
-        AND (json_extract_string(b, '$.ref_type') NOT IN ('REGULAR', 'CROSS') OR json_extract_string(b, '$.join_type') NOT IN ('INNER', 'LEFT'))]}
-    FOR r IN [{node: q['node'], reader: q['reader'], sources: list_prepend(json_extract(q['node'], '$.from_table'), json_extract(q['node'], '$.from_table.**'))}
-        FOR q IN @counted_rows@]
-    IF json_extract_string(r['node'], '$.type') = 'SELECT_NODE' AND len([n FOR n IN json_extract(r['node'], '$.**') IF json_extract_string(n, '$.type') = 'SELECT_NODE'
-            AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@)]) = 0
+     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN list_filter(r['sources'],
+         lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
+            AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@))],
+     joined: list_filter(r['sources'], lambda b: json_extract_string(b, '$.type') = 'JOIN'
+        AND (json_extract_string(b, '$.ref_type') NOT IN ('REGULAR', 'CROSS') OR json_extract_string(b, '$.join_type') NOT IN ('INNER', 'LEFT')))}
+            FOR r IN list_filter([{node: q['node'], reader: q['reader'], sources: list_prepend(json_extract(q['node'], '$.from_table'), json_extract(q['node'], '$.from_table.**'))}
+        FOR q IN @counted_rows@], lambda r: json_extract_string(r['node'], '$.type') = 'SELECT_NODE'
+            AND len(list_filter(json_extract(r['node'], '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
+            AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@))) = 0
         AND NOT regexp_matches(CAST(r['node'] AS VARCHAR),
             '"(?:class|type)":"(?:STAR|WINDOW|PARAMETER|COLLATE|PIVOT|POSITIONAL_REFERENCE|DISTINCT_MODIFIER|LIMIT_PERCENT_MODIFIER|SET_OPERATION_NODE)"')
         AND json_array_length(r['node'], '$.group_expressions') + json_array_length(r['node'], '$.group_sets') = 0
         AND concat_ws('', json_type(r['node'], '$.having'), json_type(r['node'], '$.qualify'), json_type(r['node'], '$.sample')) IN ('', 'NULLNULLNULL')
         AND NOT list_has_any([lower(x) FOR x IN json_extract_string(r['node'], '$..function_name')], [@others@, @random@])
-        AND len([m FOR m IN json_extract(r['node'], '$.modifiers[*]') IF json_extract_string(m, '$.type') = 'LIMIT_MODIFIER' AND NOT coalesce(
+        AND len(list_filter(json_extract(r['node'], '$.modifiers[*]'), lambda m: json_extract_string(m, '$.type') = 'LIMIT_MODIFIER' AND NOT coalesce(
             json_extract_string(r['node'], '$.from_table.type') = 'BASE_TABLE' AND json_type(m, '$.offset') = 'NULL'
             AND coalesce(json_extract_string(m, '$.limit_type'), 'ROW_COUNT') = 'ROW_COUNT' AND TRY_CAST(coalesce(json_extract_string(m, '$.limit.literal.text'),
-                json_extract_string(m, '$.limit.value.value')) AS HUGEINT) >= @view_rows@, false)]) = 0]
- IF len(p['tables']) = 1 AND len(p['joined']) = 0 AND len(list_distinct(p['columns'])) = len(p['columns'])]
+                json_extract_string(m, '$.limit.value.value')) AS HUGEINT) >= @view_rows@, false))) = 0)], lambda p: len(p['tables']) = 1
+                    AND len(p['joined']) = 0 AND len(list_distinct(p['columns'])) = len(p['columns']))]
 
 -- name: counted_rows
 -- What a SELECT counts that has all counts of the statement, if each of them sums weights alone and the view is named once.
 [{node: CASE json_extract_string(a, '$.from_table.type') WHEN 'SUBQUERY' THEN json_extract(a, '$.from_table.subquery.node')
-        WHEN 'BASE_TABLE' THEN [w['node'] FOR w IN @withs@ IF w['name'] = lower(json_extract_string(a, '$.from_table.table_name'))][1] END,
+        WHEN 'BASE_TABLE' THEN [w['node'] FOR w IN list_filter(@withs@, lambda w: w['name'] = lower(json_extract_string(a, '$.from_table.table_name')))][1] END,
   reader: coalesce(nullif(json_extract_string(a, '$.from_table.alias'), ''), json_extract_string(a, '$.from_table.table_name'), 'unnamed_subquery')}
- FOR a IN json_extract(tree, '$.**') IF json_extract_string(a, '$.type') = 'SELECT_NODE' AND json_array_length(a, '$.from_table.column_name_alias') = 0
+      FOR a IN list_filter(json_extract(tree, '$.**'), lambda a: json_extract_string(a, '$.type') = 'SELECT_NODE'
+      AND json_array_length(a, '$.from_table.column_name_alias') = 0
     AND NOT contains(CAST(json_extract(a, @own@) AS VARCHAR), '"SELECT_NODE"')
-    AND len(@calls@) > 0 AND len([n FOR n IN flatten([json_extract(x, '$.**') FOR x IN json_extract(a, @own@)]) IF lower(json_extract_string(n, '$.function_name')) IN (@counts@)]) = len(@calls@)
+    AND len(@calls@) > 0 AND len(list_filter(flatten([json_extract(x, '$.**') FOR x IN json_extract(a, @own@)]),
+        lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))) = len(@calls@)
     AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@not_weighed@])
-    AND len([b FOR b IN json_extract_string(tree, '$..table_name') IF lower(b) = @release@]) = 1
-    AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"') AND len(list_distinct([w['name'] FOR w IN @withs@])) = len(@withs@)]
+    AND len(list_filter(json_extract_string(tree, '$..table_name'), lambda b: lower(b) = @release@)) = 1
+    AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"') AND len(list_distinct([w['name'] FOR w IN @withs@])) = len(@withs@))]
 
 -- name: withs
 [{name: lower(json_extract_string(w, '$.key')), node: CASE WHEN json_array_length(w, '$.value.aliases') = 0
@@ -224,6 +223,7 @@ CASE WHEN @described@ OR @partial@ THEN '' ELSE error(@says.unseen@) END
 
 -- name: passing
 -- The view, and each WITH that selects all its columns.
-list_concat([@release@], [w['name'] FOR w IN @withs@ IF lower(json_extract_string(w['node'], '$.from_table.table_name')) = @release@
-    AND len([s FOR s IN json_extract(w['node'], '$.select_list[*]') IF json_extract_string(s, '$.type') = 'STAR' AND json_extract_string(s, '$.relation_name') = ''
-        AND json_extract_string(s, '$.columns') = 'false']) > 0])
+list_concat([@release@], [w['name'] FOR w IN list_filter(@withs@, lambda w: lower(json_extract_string(w['node'], '$.from_table.table_name')) = @release@
+    AND len(list_filter(json_extract(w['node'], '$.select_list[*]'), lambda s: json_extract_string(s, '$.type') = 'STAR'
+        AND json_extract_string(s, '$.relation_name') = ''
+        AND json_extract_string(s, '$.columns') = 'false')) > 0)])

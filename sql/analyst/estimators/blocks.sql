@@ -53,8 +53,8 @@ least(greatest(@estimate@, 0), s.total)::DOUBLE
 
 -- name: list.members
 -- By block: the places in the domain of the values that it holds, from 1.
-[[(y - o + @blocks@) % @blocks@ // @stride@ + 1 FOR o IN (@first@)
-  IF (y - o + @blocks@) % @blocks@ % @stride@ = 0 AND (y - o + @blocks@) % @blocks@ // @stride@ < @size@]
+[[(y - o + @blocks@) % @blocks@ // @stride@ + 1 FOR o IN list_filter((@first@), lambda o: (y - o + @blocks@) % @blocks@ % @stride@ = 0
+    AND (y - o + @blocks@) % @blocks@ // @stride@ < @size@)]
  FOR y IN range(@blocks@)]
 
 -- name: em_ratio

@@ -86,8 +86,8 @@ s.scales + (@size@ - 1) * s.squares
 -- the frequencies are max(0, step * (scale * observed) - (step - 1) / m), and their sum is one.
 [CASE WHEN t.total = 0 THEN 0e0 ELSE t.total * greatest(0, t.step * list_reduce(
         list_concat([1e0], [0e0 FOR step IN range(64)]),
-        lambda scale, step: (1 + t.noise * len([o FOR o IN t.observed IF o * scale * t.step > t.noise]))
-            / (t.step * list_sum([o FOR o IN t.observed IF o * scale * t.step > t.noise]))
+        lambda scale, step: (1 + t.noise * len(list_filter(t.observed, lambda o: o * scale * t.step > t.noise)))
+            / (t.step * list_sum(list_filter(t.observed, lambda o: o * scale * t.step > t.noise)))
     ) * t.shown / t.total - t.noise) END
  FOR t IN [{total: c.total, shown: c.shown / c.step, step: c.step, noise: (c.step - 1) / @size@,
             observed: [each / c.step / c.total FOR each IN c.counts]}
@@ -96,7 +96,7 @@ s.scales + (@size@ - 1) * s.squares
 
 -- name: counts
 [{total: c.total, scales: c.scales, shown: c.shown,
-  counts: [coalesce(list_sum([(1 + @size@ * e.key.u) * e.value FOR e IN c.entries IF e.key.v IS NOT DISTINCT FROM y]), 0)
+  counts: [coalesce(list_sum([(1 + @size@ * e.key.u) * e.value FOR e IN list_filter(c.entries, lambda e: e.key.v IS NOT DISTINCT FROM y)]), 0)
            FOR y IN list_concat(@texts@, [NULL])]}
  FOR c IN [{total: count(*)::DOUBLE, scales: coalesce(sum(@scale@::DOUBLE), 0),
     shown: coalesce(count_if(@match@) + @size@ * sum(@scale@::DOUBLE) FILTER (@match@), 0),

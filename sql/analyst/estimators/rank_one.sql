@@ -13,7 +13,7 @@ ELSE @left_over@ END
 
 -- name: left_over
 -- W[value, y] of the one value without retention: 1 minus the sum of the others.
-[CASE WHEN p > 0 THEN 1 - 1 / p ELSE 1 + list_sum([1 / q FOR q IN (@numbers.retention@) IF q > 0]) END
+[CASE WHEN p > 0 THEN 1 - 1 / p ELSE 1 + list_sum([1 / q FOR q IN list_filter((@numbers.retention@), lambda q: q > 0)]) END
  FOR p IN @numbers.retention@]
 
 -- name: chances
@@ -56,7 +56,7 @@ CASE WHEN _priv_numbers.retention > 0
 -- name: em_start
 -- The linear estimate, with a small positive share for values that have none. If it is not negative, it is the answer.
 [[e / list_sum(start) FOR e IN start]
- FOR start IN [[[greatest(coalesce(e, (1 - coalesce(list_sum(linear), 0)) / len([e FOR e IN linear IF e IS NULL])), 0.1e0 / @size@)
+ FOR start IN [[[greatest(coalesce(e, (1 - coalesce(list_sum(linear), 0)) / len(list_filter(linear, lambda e: e IS NULL))), 0.1e0 / @size@)
                  FOR e IN linear]
                 FOR linear IN [[CASE WHEN e[2] > 0 THEN (e[1] - chance) / e[2] END FOR e IN list_zip(shown, _priv_retention)]
                                FOR chance IN [list_dot_product(_priv_background, shown)]]][1]]][1]

@@ -76,7 +76,8 @@ round(s.total, 6)
 
 -- name: counts
 [{total: c.total, shown: c.shown,
-  counts: [coalesce(list_sum([e.key.w * e.value FOR e IN c.entries IF e.key.v IS NOT DISTINCT FROM y]), 0) FOR y IN list_concat(@texts@, [NULL])]}
+  counts: [coalesce(list_sum([e.key.w * e.value FOR e IN list_filter(c.entries, lambda e: e.key.v IS NOT DISTINCT FROM y)]), 0)
+      FOR y IN list_concat(@texts@, [NULL])]}
  FOR c IN [{total: coalesce(sum(@scale@::DOUBLE), 0), shown: coalesce(sum(@scale@::DOUBLE) FILTER (@match@), 0),
     entries: map_entries(histogram({v: CAST(@column@ AS VARCHAR), w: @scale@::DOUBLE}))}]][1]
 

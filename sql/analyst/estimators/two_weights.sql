@@ -48,8 +48,8 @@ s.total * (s.other * (1 - s.other) / ((s.own - s.other) ** 2))
 -- residual or the number of records in play, so 64 steps end beyond double precision.
 [CASE WHEN t.total = 0 THEN 0e0 ELSE t.total * greatest(0, (list_reduce(
         list_concat([1e0], [0e0 FOR step IN range(64)]),
-        lambda scale, step: (@gap@ + @number.other@ * len([o FOR o IN t.observed IF o * scale > @number.other@]))
-            / list_sum([o FOR o IN t.observed IF o * scale > @number.other@])
+        lambda scale, step: (@gap@ + @number.other@ * len(list_filter(t.observed, lambda o: o * scale > @number.other@)))
+            / list_sum(list_filter(t.observed, lambda o: o * scale > @number.other@))
     ) * t.shown / t.total - @number.other@) / @gap@) END
  FOR t IN [{total: c.total, shown: c.shown, observed: [each / c.total FOR each IN c.counts]} FOR c IN [@counts@]]][1]
 

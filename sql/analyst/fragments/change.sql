@@ -73,7 +73,7 @@ WITH read AS MATERIALIZED (
         _priv_least * greatest(_priv_moved, 5) AS _priv_zero,
         [coalesce(seen.square, 0) * _priv_step ** 2 + sqrt(coalesce(seen.fourth, 0)) * _priv_step ** 2
             + _priv_hidden * greatest(_priv_moved - _priv_differing, 0)
-         FOR seen IN [[one FOR one IN _priv_squares IF one.shown::@type@ IS NOT DISTINCT FROM _priv_value][1]]][1] AS _priv_seen
+         FOR seen IN [list_filter(_priv_squares, lambda one: one.shown::@type@ IS NOT DISTINCT FROM _priv_value)[1]]][1] AS _priv_seen
     FROM moved JOIN noise ON _priv_valued IS NOT DISTINCT FROM _priv_value
 ), reached AS (
     SELECT *, sqrt(least(_priv_most, greatest(_priv_zero, _priv_seen))) AS _priv_stderr, _priv_after - _priv_before AS _priv_change,
