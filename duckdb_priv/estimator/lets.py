@@ -53,6 +53,17 @@ def placed(name: str, text: str, **values: str) -> str:
     return re.sub(rf"\({name}\)\.([a-z_]\w*)", lambda found: values[found[1]], text)
 
 
+def each(name: str, step: str, *given: str) -> str:
+    """Write the list of what a step makes of each struct. Numbers that all of them have are written into the step.
+
+    >>> print(each("s", "(s).a * (s).b", "{a: count(*), b: 2}", "{a: count(x), b: 2}"))
+    [(s).a * 2 FOR s IN [{a: count(*)}, {a: count(x)}]]
+    """
+    of_all = dict(set.intersection(*({*_fields(of).items()} for of in given)))
+    step = _inlined(struct(**of_all), name, folded(step))
+    return f"[{step} FOR {name} IN [{', '.join(_read(of, name, step) for of in given)}]]"
+
+
 @dataclass(frozen=True)
 class Chain:
     """A formula in steps: each step reads the result of the previous one under a one-letter name.

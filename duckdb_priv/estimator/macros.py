@@ -21,7 +21,7 @@ from functools import cache, partial
 
 import duckdb
 
-from duckdb_priv.estimator import comparisons, distribution, facts, joint
+from duckdb_priv.estimator import distribution, facts, joint, sets
 from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.lets import Chain, struct
@@ -142,7 +142,7 @@ def _functions(shapes: tuple[Shape, ...]) -> tuple[str, ...]:
 def statements(lookup: Lookup) -> list[str]:
     """Return the SQL of every function, for the attributes of a lookup."""
     fillings = _estimates(lookup) | _guards(lookup)
-    fillings |= _messages(lookup, fillings) | joint.fillings(lookup) | comparisons.fillings(lookup)
+    fillings |= _messages(lookup, fillings) | joint.fillings(lookup) | sets.fillings(lookup)
     found = []
     for name in templates.names("analyst"):
         found.append(qualified(folded(fill(body(read("analyst", name)), fillings))))

@@ -84,14 +84,14 @@ def combination(
     return Chain(given, *combination_steps())
 
 
-def difference(one: str, two: str, covariance: str) -> Chain:
-    """Return the test input of the difference of two sums, from their test inputs.
+def difference(tests: str, covariance: str) -> Chain:
+    """Return the test input of the difference of two sums, from the list of their test inputs.
 
     It is the linear combination with the factors 1 and -1, in fewer characters.
     """
     steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
     return Chain(
-        struct(a=one, b=two, covariance=covariance),
+        struct(tests=tests, covariance=covariance),
         *((name, formula(f"apart.{step}")) for name, step in steps),
     )
 

@@ -230,8 +230,8 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
   z: e.q[1].u.z}
 
 -- name: apart.parts
--- The difference of two sums is a linear combination, too. Over p: what is tested of both, a and b, and their covariance.
-{a: p.a, b: p.b, covariance: p.covariance, n: [@nearest@ FOR u IN [p.a, p.b]]}
+-- The difference of two sums is a linear combination, too. Over p: a list of what is tested of both, and their covariance.
+{a: p.tests[1], b: p.tests[2], covariance: p.covariance, n: [@nearest@ FOR u IN p.tests]}
 
 -- name: apart.there
 -- Over c.
