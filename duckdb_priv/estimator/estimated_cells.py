@@ -18,7 +18,7 @@ from duckdb_priv.release.model import SCALE, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
 from duckdb_priv.sqltext.moments import MOMENTS, SQUARED
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, compact, fill, read, sections
+from duckdb_priv.sqltext.templates import body, compact, fill, read, sections, template
 
 FOLDER = "analyst/estimated"
 PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
@@ -103,13 +103,14 @@ class ViewColumn:
 
 
 OPTIONAL = {
-    "joined": ('"type":"JOIN"', "false"),
-    "pivoted": ('"type":"PIVOT"', "false"),
-    "totalled": ('"class":"WINDOW"', "false"),
-    "known": ("COMPARE_", "''"),
+    "joined": ("""NOT contains(s['tree'], '"type":"JOIN"')""", "false"),
+    "pivoted": ("""NOT contains(s['tree'], '"type":"PIVOT"')""", "false"),
+    "totalled": ("""NOT contains(s['tree'], '"class":"WINDOW"')""", "false"),
+    "known": ("NOT contains(s['tree'], 'COMPARE_')", "''"),
+    "judged": (template("@plain@"), "''"),
 }
-"""Parts of ``made`` that few statements need. For each: the text that marks such a statement in DuckDB's reading of it,
-and what replaces the part in others."""
+"""Parts of ``made`` that few statements need. For each: the condition, over ``view``, that a statement does not
+need it, and what replaces it then."""
 
 
 def queries(table: WeightedTable) -> dict[str, str]:
@@ -170,9 +171,9 @@ def queries(table: WeightedTable) -> dict[str, str]:
         places[name] = literal(compact(fill(pieces[name], places)))
     parts = {name: f"_priv_{name}" for name in OPTIONAL}
     made = literal(compact(fill(pieces["made"], places | parts)))
-    for name, (sign, otherwise) in OPTIONAL.items():
+    for name, (needless, otherwise) in OPTIONAL.items():
         part = literal(compact(fill(places[name], places)))
-        chosen = f"CASE WHEN contains(s['tree'], {literal(sign)}) THEN {part} ELSE {literal(otherwise)} END"
+        chosen = f"CASE WHEN {fill(needless, places)} THEN {literal(otherwise)} ELSE {part} END"
         made = f"replace({made}, {literal(parts[name])}, {chosen})"
     places["made"] = made
     return {name: fill(pieces[name], places) for name in ("view", "own_weight")}

@@ -22,22 +22,22 @@ regexp_replace(regexp_replace(@statement@, '^(?:create\s.*?\sas\b|prepare\s+\S+\
 -- name: kind
 -- What is to be known of the statement, a letter for each: only columns are asked for, a prepared statement is executed, the query
 -- has weights, and what errors are made of.
-concat(CASE WHEN s['t'] = '' OR contains(s['t'], 'json_serialize_sql') OR regexp_matches(s['t'], '(?i)^(?:describe|show)\s') THEN 'd' END,
-    CASE WHEN s['t'] ILIKE 'execute %' THEN 'ews' END,
-    CASE WHEN s['t'] = '' OR contains(s['t'], 'json_serialize_sql') OR version() LIKE 'v1.4.%' OR regexp_matches(s['t'], '(?i)\b(?:@names@)"?\s*\(') THEN 'w' END,
-    CASE WHEN regexp_matches(s['t'], '(?i)_(?:stderr|low|high)"?\s*\(') THEN 's' END)
+concat(CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR regexp_matches(t, '(?i)^(?:describe|show)\s') THEN 'd' END,
+    CASE WHEN t ILIKE 'execute %' THEN 'ews' END,
+    CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR version() LIKE 'v1.4.%' OR regexp_matches(t, '(?i)\b(?:@names@)"?\s*\(') THEN 'w' END,
+    CASE WHEN regexp_matches(t, '(?i)_(?:stderr|low|high)"?\s*\(') THEN 's' END)
 
 -- name: view
 -- The query whose text makes the query: @made@, where _priv_text is the text of the statement, _priv_tree how DuckDB reads it,
 -- _priv_names what it names, and _priv_kind what is to be known of it. The tables are those of the database in
 -- use, and no temporary ones of the same name. Parts that few statements need (OPTIONAL in estimator/estimated_cells.py) are put in for
--- those alone: DuckDB binds all that is there.
-[replace(replace(replace(replace(replace(@made@, '_priv_kind', @kind@), '_priv_home.',
+-- those alone: DuckDB reads and binds all that is there.
+[replace(replace(replace(replace(replace(@made@, '_priv_kind', s['kind']), '_priv_home.',
         CASE WHEN current_schema() = @schema@ THEN replace(concat('"', replace(current_database(), '"', '""'), '".'), '''', '''''') ELSE '' END),
     '_priv_names', CASE WHEN s['t'] ILIKE 'execute %' OR regexp_matches(s['t'], '(?i)\bwith\b') AND regexp_matches(s['t'], '(?i)(?:select|,|\.|distinct)\s*\*')
         THEN @every_name@ ELSE replace(replace(lower(s['t']), '""', '"'), '''', '''''') END),
     '_priv_text', replace(s['t'], '''', '''''')), '_priv_tree', replace(s['tree'], '''', ''''''))
- FOR s IN [{t: t, tree: @tree@} FOR t IN [@statement@]]][1]
+ FOR s IN [{t: t, tree: @tree@, kind: @kind@} FOR t IN [@statement@]]][1]
 
 -- name: tree
 CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_') THEN '{"error":true}' ELSE CAST(json_serialize_sql(@within@) AS VARCHAR) END
@@ -68,11 +68,11 @@ FROM query([concat(@cells@, CASE
 
 -- name: judged
 -- What judges how the statement uses the rows.
-CASE WHEN @described@ OR NOT contains('_priv_kind', 'e') AND @plain@ THEN '' ELSE concat(' AND ', replace(replace(@judge@, '_judged_weighed',
+concat(' AND ', replace(replace(@judge@, '_judged_weighed',
         CASE WHEN NOT contains('_priv_kind', 'e') AND @partial@ THEN @weighed_place@ ELSE '''''' END), '_judged_tree',
         CASE WHEN contains('_priv_kind', 'e') THEN concat('SELECT json_serialize_sql(statement)',
             ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')
-        ELSE concat('SELECT ''', replace(tree, '''', ''''''), '''') END)) END
+        ELSE concat('SELECT ''', replace(tree, '''', ''''''), '''') END))
 
 -- name: weighed_place
 coalesce([md5(CAST(p['node'] AS VARCHAR)) FOR p IN @weighed@][1], '')
@@ -121,15 +121,18 @@ len(list_filter(json_extract(tree, '$.**'), lambda p: json_extract_string(p, '$.
     AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '')) > 0
 
 -- name: plain
--- Whether the statement is one SELECT of the view alone that counts, and has nothing that judge would have to look at.
-len(@calls@) > 0 AND (NOT contains('_priv_kind', 's') OR list_contains(json_extract_string(tree, '$..function_name'), 'count_star'))
-AND lower(json_extract_string(tree, '$.statements[0].node.from_table.table_name')) = @release@
-AND len(list_filter(json_extract_string(tree, '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
-AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@others@, @random@])
-AND len(list_filter(list_concat(json_extract_string(tree, '$..schema'), json_extract_string(tree, '$..sample')), lambda x: x <> '')) = 0
-AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"|"class":"WINDOW"')
-AND NOT contains(lower(tree), concat('"column_names":["', lower(coalesce(
-    nullif(json_extract_string(tree, '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
+-- Whether the statement is asked for its columns alone, or is one SELECT of the view alone that counts, and has nothing that judge
+-- would have to look at.
+contains(s['kind'], 'd') OR NOT contains(s['kind'], 'e')
+AND list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@counts@])
+AND (NOT contains(s['kind'], 's') OR list_contains(json_extract_string(s['tree'], '$..function_name'), 'count_star'))
+AND lower(json_extract_string(s['tree'], '$.statements[0].node.from_table.table_name')) = @release@
+AND len(list_filter(json_extract_string(s['tree'], '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
+AND NOT list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@others@, @random@])
+AND len(list_filter(list_concat(json_extract_string(s['tree'], '$..schema'), json_extract_string(s['tree'], '$..sample')), lambda x: x <> '')) = 0
+AND NOT regexp_matches(s['tree'], '(?i)"current_(?:role|user)"|"class":"WINDOW"')
+AND NOT contains(lower(s['tree']), concat('"column_names":["', lower(coalesce(
+    nullif(json_extract_string(s['tree'], '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
 
 -- name: compared
 -- The texts and numbers that the statement compares with the attribute @name@.
