@@ -64,7 +64,8 @@ ARGUMENTS = {
     "quantile": QUANTILE,
     "weight": "coalesce(CAST(weight AS VARCHAR), 'NULL')",
     "database": "coalesce('\"' || replace(database, '\"', '\"\"') || '\".', '')",
-    "unseen": "'_priv_moments,'",
+    "unseen": "'_priv_moments, _priv_value,'",
+    "counted": "', _priv_observed::BIGINT AS noisy_count'",
     "ranks": "''",
 }
 """SQL of the macro's arguments in its query."""
@@ -91,8 +92,12 @@ CELLS = ARGUMENTS | {
     " || chr(10) || '), false) AS _priv_chosen,'",
     "condition": "'true'",
     "unseen": "''",
+    "counted": "''",
 }
-"""The arguments of smoothed counts: they count all rows and the chosen rows, and keep the columns of intervals."""
+"""The arguments of smoothed counts: they count all rows and the chosen rows, and keep the columns of intervals.
+
+Groups may have the names of the answer's columns, so smoothed counts are computed from columns that begin with _priv_.
+"""
 
 
 def smoothed(every: str) -> str:

@@ -160,3 +160,50 @@ def test_a_public_column_called_scale_is_counted_by_all_doors(con, tmp_path):
         file.execute("USE estimated")
         counted = "SELECT scale, count(*) FROM maps WHERE disease = 'flu' GROUP BY 1 ORDER BY 1"
         assert file.execute(counted).fetchall() == nearly(expected)
+
+
+@pytest.mark.parametrize("name", ["value", "estimate", "low", "stderr", "noisy_count", "smoothed"])
+def test_smoothed_counts_by_a_column_called_like_one_of_the_answer(con, name):
+    con.execute(TABLE)
+    con.execute(
+        f"CREATE TABLE named AS SELECT *, 1000 + age % 3 AS {name}, 1000 + age % 3 AS third FROM visits"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('named', 'groups', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+        f" public := ['ward', 'third', '{name}'])"
+    )
+    named, third = (
+        con.execute(
+            f"FROM priv.smoothed_count('groups', 'flu', group_columns := '{each}')"
+        ).fetchall()
+        for each in (name, "third")
+    )
+    assert named == nearly(third)
+    assert [len(row) for row in named] == [7, 7, 7]
+
+
+@pytest.mark.parametrize("name", ["value", "estimate", "low", "before", "stderr"])
+def test_a_change_by_a_column_called_like_one_of_the_answer(con, tmp_path, name):
+    con.execute(TABLE)
+    con.execute(
+        f"CREATE TABLE named AS SELECT *, 1000 + age % 3 AS {name}, 1000 + age % 3 AS third FROM visits"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('named', 'groups', sensitive := 'disease', retention := 0.5, record_id := 'id',"
+        f" public := ['ward', 'third', '{name}'], domain := ['none', 'flu', 'cold'])"
+    )
+    path = str(tmp_path / "newer.duckdb")
+    for each in (str(tmp_path / "older.duckdb"), path):
+        con.execute("FROM priv.export_release('groups', ?)", [each])
+    con.execute("UPDATE named SET disease = 'flu' WHERE id < 30")
+    con.execute("FROM priv.refresh('groups')").fetchall()
+    with duckdb.connect(path) as reader:
+        reader.execute(f"ATTACH '{tmp_path}/older.duckdb' AS older (READ_ONLY)")
+        named, third = (
+            reader.execute(
+                f"FROM priv.reconstructed_change('groups', 'older', group_columns := '{each}')"
+            ).fetchall()
+            for each in (name, "third")
+        )
+    assert named == nearly(third)
+    assert len(named) == 9

@@ -21,8 +21,8 @@ WITH read AS MATERIALIZED (
     ) AS since ON since.published_at = that.created_at
 ), asked AS (
     WITH @observed@
-    SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
-            _priv_window), _priv_value AS value, @centre@ AS estimate
+    SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_numbers, _priv_observed, _priv_cell, _priv_window),
+        @centre@ AS _priv_estimate
     FROM (SELECT *, @query.window@ AS _priv_window FROM observed WINDOW of_group AS (PARTITION BY _priv_group))
 ), differing AS MATERIALIZED (
     SELECT *, 1 AS _priv_sign FROM (FROM {database}main.@table@ EXCEPT ALL FROM {older}main.@table@)
@@ -45,10 +45,10 @@ WITH read AS MATERIALIZED (
     ) WHERE ({condition}
     ) GROUP BY ALL
 ), merged AS (
-    SELECT * EXCLUDE (_priv_newer, value, estimate, _priv_more, _priv_fewer, _priv_differing,
+    SELECT * EXCLUDE (_priv_newer, _priv_value, _priv_estimate, _priv_more, _priv_fewer, _priv_differing,
             _priv_shown, _priv_square, _priv_fourth),
         max(_priv_more) AS _priv_more, max(_priv_fewer) AS _priv_fewer, max(_priv_differing) AS _priv_differing,
-        list({newer: _priv_newer, value: value, estimate: estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts,
+        list({newer: _priv_newer, value: _priv_value, estimate: _priv_estimate}) FILTER (_priv_newer IS NOT NULL) AS _priv_counts,
         list({shown: _priv_shown, square: _priv_square, fourth: _priv_fourth}) FILTER (_priv_square IS NOT NULL) AS _priv_squares
     FROM (FROM asked UNION ALL BY NAME FROM parts UNION ALL BY NAME FROM squares) GROUP BY ALL
 ), listed AS (

@@ -6,8 +6,8 @@ WITH @observed@, summed AS (
 ), reconstructed AS (
     SELECT *, @interval@ AS _priv_interval FROM estimated
 )
-SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_value, _priv_numbers, _priv_observed, _priv_cell,
+SELECT * EXCLUDE (_priv_group, _priv_total, _priv_sums, _priv_position, _priv_numbers, _priv_observed, _priv_cell,
         _priv_window, _priv_cells, {unseen} _priv_interval),
     _priv_value AS value, _priv_interval.estimate AS estimate, _priv_interval.low AS low,
-    _priv_interval.high AS high, _priv_interval.stderr AS stderr, _priv_observed::BIGINT AS noisy_count {ranks}
+    _priv_interval.high AS high, _priv_interval.stderr AS stderr{counted} {ranks}
 FROM reconstructed ORDER BY ALL

@@ -6,7 +6,7 @@ WITH every AS (
 ), cell AS (
     SELECT *, _priv_moments.total AS _priv_total, _priv_moments.total * least(greatest(coalesce(
             sum(_priv_moments.estimate) OVER () / nullif(sum(_priv_moments.total) OVER (), 0), 0), 0), 1) AS _priv_usual
-    FROM every WHERE CAST(value AS VARCHAR) IS NOT DISTINCT FROM {value}
+    FROM every WHERE CAST(_priv_value AS VARCHAR) IS NOT DISTINCT FROM {value}
 ), noisy AS (
     SELECT *, greatest(_priv_moments.variance + _priv_moments.slope * (_priv_usual - _priv_moments.estimate), 1e-12) AS _priv_noise,
         sqrt(greatest(_priv_moments.variance + _priv_moments.slope * (
@@ -26,7 +26,7 @@ WITH every AS (
         1.96e0 * _priv_error * least(1, 2.5e0 * _priv_error / greatest(_priv_moments.estimate, 1e-12)) ** 4 AS _priv_most
     FROM second_pass
 )
-SELECT * EXCLUDE (noisy_count, _priv_chosen, _priv_moments, _priv_total, _priv_usual, _priv_noise, _priv_error, _priv_first,
+SELECT * EXCLUDE (_priv_value, _priv_chosen, _priv_moments, _priv_total, _priv_usual, _priv_noise, _priv_error, _priv_first,
         _priv_between, _priv_drawn, _priv_most),
-    least(greatest(estimate + least(greatest(_priv_drawn, - _priv_most), _priv_most), 0), _priv_total) AS smoothed
+    least(greatest(_priv_moments.estimate + least(greatest(_priv_drawn, - _priv_most), _priv_most), 0), _priv_total) AS smoothed
 FROM limited ORDER BY ALL
