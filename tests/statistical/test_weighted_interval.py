@@ -2,7 +2,7 @@
 
 Each cell simulates one subset of whole groups, with fixed seeds. A cell fails if its coverage is significantly below
 94%. With other seeds, an interval with a coverage of 94% fails one cell with probability 1e-9. An interval with 90%
-passes one with probability 2e-6.
+passes one with probability 3e-6.
 """
 
 from __future__ import annotations
