@@ -342,23 +342,32 @@ def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> No
 OPTIONS = "[...document.querySelectorAll('[name=value] option')].map((each) => each.textContent)"
 
 
+@pytest.fixture
+def exported(
+    tmp_path: Path, prepared: Connect, for_files: Callable[..., AbstractContextManager[None]]
+) -> Callable[[str, str], Path]:
+    """Export a release ``codes`` of the records that a query returns."""
+
+    def export(records: str, publish: str) -> Path:
+        path = tmp_path / "codes.duckdb"
+        with for_files(), prepared() as publisher:
+            publisher.execute(f"CREATE TABLE stays AS {records}")
+            publisher.execute(publish)
+            publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+        return path
+
+    return export
+
+
 def test_an_answer_that_is_too_large_to_draw_is_a_table(
-    tab: Tab,
-    tmp_path: Path,
-    prepared: Connect,
-    for_files: Callable[..., AbstractContextManager[None]],
+    tab: Tab, exported: Callable[[str, str], Path]
 ) -> None:
     """50,000 rows, of which one value is an empty text and one a blank."""
-    path = tmp_path / "codes.duckdb"
-    with for_files(), prepared() as publisher:
-        publisher.execute(
-            "CREATE TABLE stays AS SELECT i AS id, i % 500 AS ward,"
-            " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)"
-        )
-        publisher.execute(
-            "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')"
-        )
-        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    path = exported(
+        "SELECT i AS id, i % 500 AS ward,"
+        " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)",
+        "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')",
+    )
     with served(path) as server:
         shown = tab.do("visit", address=server.address("of=code&by=ward"))
         assert shown["problem"] == ""
@@ -371,22 +380,13 @@ def test_an_answer_that_is_too_large_to_draw_is_a_table(
 
 
 def test_percentages_of_blocks_are_the_shares_of_each_value(
-    tab: Tab,
-    tmp_path: Path,
-    prepared: Connect,
-    for_files: Callable[..., AbstractContextManager[None]],
+    tab: Tab, exported: Callable[[str, str], Path]
 ) -> None:
     """Estimates of all values of a group do not add up to its records here, so their sum divides none of them."""
-    path = tmp_path / "codes.duckdb"
-    with for_files(), prepared() as publisher:
-        publisher.execute(
-            "CREATE TABLE stays AS"
-            " SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)"
-        )
-        publisher.execute(
-            "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')"
-        )
-        publisher.execute("FROM priv.export_release('codes', ?)", [str(path)])
+    path = exported(
+        "SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)",
+        "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')",
+    )
     with served(path) as server:
         for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
             each = tab.ask(server, f"of=code&show=percent{rest}")
