@@ -48,11 +48,11 @@ def withdrawn_ids(connection: Connection, population: str) -> list[tuple[IdColum
 def is_known(connection: Connection, population: str, kind: str, mark: int) -> bool:
     """Return whether an id was published, or may have been because not all marks are stored."""
     ((known,),) = connection.execute(
-        "WITH entry AS (FROM priv.ledger WHERE population = $1)"
-        " SELECT EXISTS (FROM priv.mark WHERE CASE WHEN $3 = 'person' THEN person ELSE mark END = $2 AND draw IN"
-        " (SELECT ('0x' || coins[:16])::UBIGINT FROM entry))"
-        " OR $3 = 'record' AND EXISTS (FROM priv.grouped_mark WHERE mark = $2 AND draw IN"
-        " (SELECT ('0x' || coins[:16])::UBIGINT FROM entry))"
+        "WITH entry AS (FROM priv.ledger WHERE population = $1),"
+        " draws AS (SELECT ('0x' || coins[:16])::UBIGINT FROM entry)"
+        " SELECT EXISTS (FROM priv.mark WHERE CASE WHEN $3 = 'person' THEN person ELSE mark END = $2"
+        " AND draw IN (FROM draws))"
+        " OR $3 = 'record' AND EXISTS (FROM priv.grouped_mark WHERE mark = $2 AND draw IN (FROM draws))"
         " OR EXISTS (FROM priv.seen WHERE mark = $2 AND publication IN (SELECT publication FROM entry))"
         " OR EXISTS (FROM entry WHERE level > 0)"
         # Methods that group records together store no marks of people.

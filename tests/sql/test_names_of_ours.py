@@ -162,16 +162,21 @@ def test_a_public_column_called_scale_is_counted_by_all_doors(con, tmp_path):
         assert file.execute(counted).fetchall() == nearly(expected)
 
 
-@pytest.mark.parametrize("name", ["value", "estimate", "low", "stderr", "noisy_count", "smoothed"])
-def test_smoothed_counts_by_a_column_called_like_one_of_the_answer(con, name):
+def publish_groups(con, name):
+    """Publish a release ``groups`` with two equal public columns: one called ``name``, and ``third``."""
     con.execute(TABLE)
     con.execute(
         f"CREATE TABLE named AS SELECT *, 1000 + age % 3 AS {name}, 1000 + age % 3 AS third FROM visits"
     )
     con.execute(
         "FROM priv.publish_uniform('named', 'groups', sensitive := 'disease', retention := 0.5, record_id := 'id',"
-        f" public := ['ward', 'third', '{name}'])"
+        f" public := ['ward', 'third', '{name}'], domain := ['none', 'flu', 'cold'])"
     )
+
+
+@pytest.mark.parametrize("name", ["value", "estimate", "low", "stderr", "noisy_count", "smoothed"])
+def test_smoothed_counts_by_a_column_called_like_one_of_the_answer(con, name):
+    publish_groups(con, name)
     named, third = (
         con.execute(
             f"FROM priv.smoothed_count('groups', 'flu', group_columns := '{each}')"
@@ -184,14 +189,7 @@ def test_smoothed_counts_by_a_column_called_like_one_of_the_answer(con, name):
 
 @pytest.mark.parametrize("name", ["value", "estimate", "low", "before", "stderr"])
 def test_a_change_by_a_column_called_like_one_of_the_answer(con, tmp_path, name):
-    con.execute(TABLE)
-    con.execute(
-        f"CREATE TABLE named AS SELECT *, 1000 + age % 3 AS {name}, 1000 + age % 3 AS third FROM visits"
-    )
-    con.execute(
-        "FROM priv.publish_uniform('named', 'groups', sensitive := 'disease', retention := 0.5, record_id := 'id',"
-        f" public := ['ward', 'third', '{name}'], domain := ['none', 'flu', 'cold'])"
-    )
+    publish_groups(con, name)
     path = str(tmp_path / "newer.duckdb")
     for each in (str(tmp_path / "older.duckdb"), path):
         con.execute("FROM priv.export_release('groups', ?)", [each])

@@ -37,7 +37,7 @@ def show_in_ranges(
     read, left = assigned.table, [f"_public{n}" for n in range(public)]
     for n, plan in enumerate(plans):
         rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", *BITS)]
-        columns = ", ".join([*left, f"_code{n}", *(f"{bits}{n}" for bits in BITS), *rest])
+        columns = ", ".join([*left, f"_code{n}", *(f"{name}{n}" for name in BITS), *rest])
         made = f"temp.main._priv_shown{n}" if rest else SHOWN
         grown = GrowingTable(cursor, made)
         groups = RangeByRange(plan, workspace)
