@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import RESERVED, identifier
 
 COMMENT = r"--[^\n\r]*|--[^\n]*|/\*[\s\S]*?\*/"
 PLAIN = rf"""(?:[^'"]|'[^']*'|"[^"]*"|{COMMENT})*?"""
@@ -54,7 +54,8 @@ def release_fields(
 def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
     """Return a pattern that matches texts, in lower case, that may read one of the columns of a table.
 
-    If another column has the table's name, as ``namesake`` says, the name alone is that column and not the row.
+    If another column has the table's name, as ``namesake`` says, the name alone is that column and not the row. A
+    reserved word without quotes is a name only after a dot.
 
     >>> import duckdb
     >>> pattern = reaching("stays", ["noisy_disease"])
@@ -69,12 +70,13 @@ def reaching(table: str, columns: Sequence[str], namesake: bool = False) -> str:
     )
     # A column of the table may be qualified with the table's name.
     alone = r"(?:\s*$|\s*[^.\sa-z0-9_]|\s+[a-z0-9_])"
-    of_a_schema = rf"\.{GAP}" if namesake else ""
+    after_a_dot = rf"\.{GAP}"
+    of_a_schema = after_a_dot if namesake else ""
     reached = (
         *HIDING,
         rf"\b(?:{names}){WORD}",
         f'"(?:{quoted})"',
-        rf"{of_a_schema}\b{whole}{alone}",
+        rf"{after_a_dot if table.lower() in RESERVED.split() else of_a_schema}\b{whole}{alone}",
         rf'{of_a_schema}"{whole_quoted}"{alone}',
     )
     return rf"^{PLAIN}(?:{'|'.join(reached)})"

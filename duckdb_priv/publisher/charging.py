@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from duckdb_priv.engine import randomness
+from duckdb_priv.errors import how_many
 from duckdb_priv.ledger import entries, exposure, groupings, marks
 from duckdb_priv.ledger.budget import require_budget
 from duckdb_priv.ledger.entries import Charged, Published
@@ -122,8 +123,8 @@ def charge(p: Publication) -> None:
     cursor, rows = p.workspace.cursor, p.published.person_rows or 0
     p.charged = [_charged(p, entry, n) for n, entry in enumerate(p.plan.ledger)]
     p.warnings += [
-        f"{each.seen.corrected:,} records have another {each.entry.attribute!r} than before: someone who has both"
-        " versions knows with certainty that they changed"
+        f"{how_many(each.seen.corrected, 'record')} {'has' if each.seen.corrected == 1 else 'have'} another"
+        f" {each.entry.attribute!r} than before: someone who has both versions knows with certainty that they changed"
         for each in p.charged
         if each.seen and each.seen.corrected
     ]

@@ -10,7 +10,7 @@ from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.procedures import committed, undone
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, one_line
+from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, how_many, one_line
 from duckdb_priv.ledger.budget import limit_of
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.ledger.marks import Moved, moved
@@ -173,7 +173,7 @@ def _waiting(
         if not waiting:
             return None if waiting is None else _nothing(workspace, stated)
         reported = (
-            f"{waiting:,} new records wait {refreshing.waits}."
+            _wait(waiting, "new record", refreshing.waits)
             if batch is None
             else _waiting_sentence(waiting, batch(arguments))
         )
@@ -193,10 +193,12 @@ def _waiting(
 
 
 def _waiting_sentence(records: int, fewest: int) -> str:
-    return (
-        f"{records:,} new records wait until there are {fewest:,} of them, of values such that they fill groups: fewer"
-        " would be known by being new."
-    )
+    until = f"until there are {fewest:,} of them, of values such that they fill groups"
+    return _wait(records, "new record", f"{until}: fewer would be known by being new")
+
+
+def _wait(records: int, what: str, until: str) -> str:
+    return f"{how_many(records, what)} {'waits' if records == 1 else 'wait'} {until}."
 
 
 def _nothing(workspace: Workspace, stated: Declared) -> dict[str, Any]:
@@ -239,11 +241,11 @@ def published(
     if found is not None:
         about = "about " if found.level else ""
         reported = (
-            f"Since the version before, {about}{found.arrived:,} records came, {found.gone:,} left and"
-            f" {found.changed:,} have other values. {reported}"
+            f"Since the version before, {about}{how_many(found.arrived, 'record')} came, {found.gone:,} left and"
+            f" {found.changed:,} {'has another value' if found.changed == 1 else 'have other values'}. {reported}"
         )
     if follows.waiting:
-        reported += f" {follows.waiting:,} records wait {follows.method.refreshing.waits}."
+        reported += " " + _wait(follows.waiting, "record", follows.method.refreshing.waits)
     adds = any(each["adds"] for each in last_of(workspace.cursor, release).entries)
     return _receipt(workspace, release, found, reported, adds=adds, warnings=receipt["warnings"])
 

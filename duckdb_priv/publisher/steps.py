@@ -21,7 +21,7 @@ from duckdb_priv.engine.drawing import is_kept_by_arrow
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import PublicationFailed, ReleaseExists, echoed
+from duckdb_priv.errors import InvalidParameter, PublicationFailed, ReleaseExists, echoed
 from duckdb_priv.estimator import macros, views
 from duckdb_priv.ledger import entries, population
 from duckdb_priv.methods.common.memory import Memory
@@ -103,7 +103,16 @@ def make_plan(p: Publication) -> None:
     if not p.extends:
         Memory(p.workspace, p.release).forget()
     make = p.method.follow if p.remembered else p.method.plan
-    plan = make(p.workspace, p.source, p.release, p.arguments)
+    try:
+        plan = make(p.workspace, p.source, p.release, p.arguments)
+    except InvalidParameter as error:
+        if p.follows is None:
+            raise
+        # A refresh takes no arguments, which the hint of the error is about.
+        raise PublicationFailed(
+            f"the next version of {p.release!r} cannot be published with its arguments: {error.message}",
+            hint=f"publish it once more with replace := true and other arguments: {error.hint}",
+        ) from error
     if p.follows:
         p.follows.check(p.workspace, plan, p.marked)
     p.plan = versions.with_comparison(p.method, plan)

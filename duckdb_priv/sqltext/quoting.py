@@ -10,20 +10,24 @@ from duckdb_priv.errors import InvalidParameter
 TOKEN = re.compile(r"""'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|--[^\n]*""")
 """A literal, a quoted name or a comment."""
 PLAIN = re.compile("[a-z_][a-z0-9_]*")
-KEYWORDS = """
-    all analyse analyze and anti any array as asc asof asymmetric at authorization between bigint binary bit
-    boolean both by case cast char character check coalesce collate collation column columns concurrently
-    constraint create cross dec decimal default deferrable desc describe distinct do else end except exists
-    extract false fetch float for foreign freeze from full generated glob group grouping grouping_id having
-    ilike in initially inner inout int integer intersect interval into is isnull join lambda lateral leading
-    left like limit map national natural nchar none not notnull null nullif numeric offset on only or order out
-    outer overlaps overlay pivot pivot_longer pivot_wider placing position positional precision primary qualify
-    real references returning right row select semi setof show similar smallint some struct substring summarize
-    symmetric table tablesample then time timestamp to trailing treat trim true try_cast tuple union unique
-    unpack unpivot using values varchar variadic verbose when where window with xmlattributes xmlconcat
+RESERVED = """
+    all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
+    default deferrable desc describe distinct do else end except false fetch for foreign from group having in
+    initially intersect into lambda lateral leading limit not null offset on only or order pivot pivot_longer
+    pivot_wider placing primary qualify references returning select show some summarize symmetric table then to
+    trailing true union unique unpivot using variadic when where window with
+"""
+"""Words that DuckDB 1.4 to 2.0 read as a name only in quotes."""
+KEYWORDS = f"""
+    {RESERVED}
+    anti asof at authorization between bigint binary bit boolean by char character coalesce collation columns
+    concurrently cross dec decimal exists extract float freeze full generated glob grouping grouping_id ilike inner
+    inout int integer interval is isnull join left like map national natural nchar none notnull nullif numeric out
+    outer overlaps overlay position positional precision real right row semi setof similar smallint struct substring
+    tablesample time timestamp treat trim try_cast tuple unpack values varchar verbose xmlattributes xmlconcat
     xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
 """
-"""Words that DuckDB 1.4 to 2.0 do not accept everywhere as a name without quotes."""
+"""Words that they do not accept everywhere as a name without quotes."""
 
 
 def identifier(name: str) -> str:

@@ -80,7 +80,8 @@ FROM (
         least(risks + TRY_CAST(slack AS DOUBLE), 1) AS delta_advanced,
         nullif(concat_ws('; ',
             CASE WHEN mixed THEN 'also published without differential privacy of whole records: nothing holds for them in total' END,
-            CASE WHEN changed > 0 THEN changed || ' records show another value than before with the same noise: someone who has both'
+            CASE WHEN changed > 0 THEN changed || if(changed = 1, ' record shows', ' records show')
+                || ' another value than before with the same noise: someone who has both'
                 || ' releases knows with certainty that they changed' END
         ), '') AS warning
     FROM summed ORDER BY population ASC NULLS LAST, published_at ASC NULLS LAST, number ASC NULLS LAST

@@ -320,3 +320,15 @@ def test_a_release_named_like_one_of_its_public_columns_is_exported_and_answers(
         for rows in ("SELECT age FROM age", "SELECT a, count(*) FROM age AS a GROUP BY a"):
             with pytest.raises(duckdb.InvalidInputException, match="not real records"):
                 release.execute(rows).fetchall()
+
+
+def test_a_release_may_be_called_like_a_word_of_sql(con, tmp_path):
+    con.execute(VISITS)
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'in', sensitive := 'disease', retention := 0.5, record_id := 'id')"
+    )
+    path = tmp_path / "in_clinics.duckdb"
+    con.execute(f"FROM priv.export_release('in', '{path}')").fetchall()
+    with duckdb.connect(str(path), read_only=True) as release:
+        question = "FROM priv.reconstructed_distribution('in', condition := 'age IN (20, 30)')"
+        assert release.execute(question).fetchall() == nearly(con.execute(question).fetchall())

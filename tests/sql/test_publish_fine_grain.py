@@ -405,3 +405,19 @@ def test_more_values_than_an_operator_can_have_are_refused_before_memory_is_aske
         con.execute(
             "FROM priv.publish_fine_grain('codes', 'x', sensitive := 'code', tolerance := 3, record_id := 'id')"
         )
+
+
+def test_a_refresh_that_cannot_be_planned_says_to_publish_once_more(con):
+    con.execute(
+        "CREATE TABLE known AS FROM (VALUES ('SARS', 4), ('HIV', 3), ('H1N1', 2), ('cancer', 1)) AS t(value, frequency)"
+    )
+    publish(con, "record_id := 'id', tolerance := 4, min_retention := 0.05, frequencies := 'known'")
+    con.execute("UPDATE known SET frequency = 1; DELETE FROM visits WHERE id < 4")
+    with pytest.raises(duckdb.Error) as caught:
+        con.execute("FROM priv.refresh('out')")
+    text = str(caught.value)
+    assert (
+        "the next version of 'out' cannot be published with its arguments: no value is constrained"
+        in text
+    )
+    assert "publish it once more with replace := true and other arguments: give at least" in text

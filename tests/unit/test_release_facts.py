@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from duckdb_priv.estimator.release_facts import reaching
+from duckdb_priv.sqltext.quoting import RESERVED
 
 REACHING = (
     "noisy_disease",
@@ -115,6 +116,36 @@ def test_a_column_may_be_called_as_its_table_is(name):
         assert connection.execute(f'SELECT {row} FROM "{name}"').fetchone() == (
             {name: 7, "noisy_disease": "flu"},
         )
+
+
+def test_the_reserved_words_are_those_of_duckdb():
+    words = duckdb.execute(
+        "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    ).fetchall()
+    assert {word for (word,) in words} == {*RESERVED.split()}
+
+
+@pytest.mark.parametrize("word", ["in", "select", "from"])
+def test_a_reserved_word_is_a_name_only_in_quotes_or_after_a_dot(word):
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE \"{word}\" AS SELECT 7 AS age, 'flu' AS noisy_disease")
+        pattern = reaching(word, ["noisy_disease"])
+
+        def reaches(text):
+            return connection.execute(
+                "SELECT regexp_matches(lower(?), ?)", [text, pattern]
+            ).fetchone()[0]
+
+        condition = "age IN (SELECT 7)"
+        assert not reaches(condition)
+        assert connection.execute(f'SELECT {condition} FROM "{word}"').fetchone() == (True,)
+        for row in (f'"{word}"', f"main.{word}", f"main . {word}"):
+            assert reaches(row)
+            assert connection.execute(f'SELECT {row} FROM "{word}"').fetchone() == (
+                {"age": 7, "noisy_disease": "flu"},
+            )
+        with pytest.raises(duckdb.ParserException):
+            connection.execute(f'SELECT md5({word}::VARCHAR) FROM "{word}"')
 
 
 def test_quotes_that_are_not_closed_are_reported_for_each_text(connection):
