@@ -26,7 +26,7 @@ import duckdb
 import numpy as np
 
 import duckdb_priv
-from duckdb_priv.engine.instance import find
+from duckdb_priv.engine.instance import instance_of
 from duckdb_priv.engine.source import open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
@@ -238,10 +238,9 @@ def chosen_nodes(data: Path) -> str:
         load_adult(con, data)
         columns = ", ".join(sorted(GIVEN))
         con.execute(f"CREATE TABLE shown AS SELECT {columns} FROM adult")
-        ((name,),) = con.execute("SELECT _priv_instance(1)").fetchall()
-        instance = find(name)
+        instance = instance_of(con)
         assert instance is not None
-        workspace = Workspace(instance, con.cursor(), "memory")
+        workspace = Workspace(instance, "memory", cursor=con.cursor())
         source = open_source(workspace, "shown", Roles())
         hierarchies = open_hierarchies(workspace, source, "hierarchies")
         codes, counts = count_leaves(workspace, source, hierarchies)

@@ -18,7 +18,7 @@ from pathlib import Path
 import duckdb
 
 from duckdb_priv.engine import encryption, secrets
-from duckdb_priv.engine.instance import Instance, find, is_prepared, keep
+from duckdb_priv.engine.instance import Instance, instance_of, is_prepared, keep
 from duckdb_priv.engine.noisy_counts import NoisyCounts
 from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owner, remove_spilled
 from duckdb_priv.engine.procedures import Runner
@@ -164,12 +164,7 @@ def _existing_instance(
     """
     if not functions:
         return None
-    name = (
-        connection.execute("SELECT _priv_instance(1)").fetchall()[0][0]
-        if "_priv_instance" in functions
-        else ""
-    )
-    instance = find(str(name))
+    instance = instance_of(connection)
     if instance is None:
         raise _taken(min(functions))
     instance.connections.add(connection)

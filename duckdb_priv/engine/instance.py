@@ -134,9 +134,13 @@ def is_prepared(connection: duckdb.DuckDBPyConnection) -> bool:
     return any(connection in instance.connections for instance in _instances.values())
 
 
-def find(name: str) -> Instance | None:
-    """Return the instance of this name, if this process prepared it."""
-    return _instances.get(name)
+def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
+    """Return the instance that runs a connection's procedures; None if duckdb_priv has not prepared it."""
+    try:
+        ((name,),) = connection.execute("SELECT _priv_instance(1)").fetchall()
+    except duckdb.Error:
+        return None
+    return _instances.get(str(name))
 
 
 def interrupt() -> None:

@@ -27,7 +27,7 @@ import pyarrow as pa
 from duckdb_priv.engine.instance import Instance
 from duckdb_priv.engine.private_files import keep_beside, made_for_owner
 from duckdb_priv.engine.udfs import Udf
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import Caller, Workspace
 from duckdb_priv.errors import PrivError, PublicationFailed, echoed
 from duckdb_priv.sqltext.quoting import identifier, literal
 
@@ -123,8 +123,8 @@ class Runner:
         try:
             self._wait_for_turn()
             try:
-                database, schemas, zone, given = read_call(arguments)
-                workspace = open_workspace(self.instance, database, schemas, zone)
+                caller, given = self._read_call(arguments)
+                workspace = open_workspace(caller)
             except BaseException:
                 self.instance.turn.release()
                 raise
@@ -209,9 +209,15 @@ class Runner:
         return pa.array([_answer(partial(self._look, name, text)) for name, text in calls])
 
     def _look(self, name: str, arguments: str) -> str:
-        database, schemas, zone, given = read_call(arguments)
-        with undone(self.instance, database, schemas, zone) as workspace:
+        caller, given = self._read_call(arguments)
+        with undone(caller) as workspace:
             return json.dumps(self.instance.find(name)(workspace, given), default=str)
+
+    def _read_call(self, text: str) -> tuple[Caller, Mapping[str, Any]]:
+        """Return the caller and the arguments of a call in JSON."""
+        given = json.loads(text)
+        database, schemas, zone = (given.pop(each) for each in ("_database", "_schemas", "_zone"))
+        return Caller(self.instance, database, tuple(schemas), zone), given
 
 
 def _refuse_several(calls: int) -> pa.Array:
@@ -234,18 +240,16 @@ def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def working(instance: Instance, database: str, schemas: tuple[str, ...]) -> Iterator[Workspace]:
+def working(caller: Caller) -> Iterator[Workspace]:
     """Open a transaction for a caller in Python; it is committed at the end, or rolled back on an error."""
-    with instance.turn, committed(instance, database, schemas) as workspace:
+    with caller.instance.turn, committed(caller) as workspace:
         yield workspace
 
 
 @contextmanager
-def committed(
-    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
-) -> Iterator[Workspace]:
+def committed(caller: Caller) -> Iterator[Workspace]:
     """Open a transaction for a caller that has the turn; it is committed at the end, or rolled back on an error."""
-    with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
+    with made_for_owner(), _begun(caller) as workspace:
         yield workspace
         _commit(workspace.cursor)
         for do in workspace.on_commit:
@@ -253,22 +257,18 @@ def committed(
 
 
 @contextmanager
-def undone(
-    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
-) -> Iterator[Workspace]:
+def undone(caller: Caller) -> Iterator[Workspace]:
     """Open a transaction that is always rolled back, and that no procedure waits for."""
-    with made_for_owner(), _begun(instance, database, schemas, zone) as workspace:
+    with made_for_owner(), _begun(caller) as workspace:
         yield workspace
         _undo(workspace)
 
 
 @contextmanager
-def _begun(
-    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
-) -> Iterator[Workspace]:
-    workspace = open_workspace(instance, database, schemas, zone)
+def _begun(caller: Caller) -> Iterator[Workspace]:
+    workspace = open_workspace(caller)
     try:
-        instance.working.add(workspace.cursor)
+        caller.instance.working.add(workspace.cursor)
         workspace.cursor.execute("BEGIN TRANSACTION")
         yield workspace
     except BaseException as error:
@@ -277,7 +277,7 @@ def _begun(
             raise
         raise _explained(error) from None
     finally:
-        instance.working.discard(workspace.cursor)
+        caller.instance.working.discard(workspace.cursor)
         workspace.cursor.close()
 
 
@@ -289,32 +289,20 @@ def _undo(workspace: Workspace) -> None:
         undo()
 
 
-def read_call(text: str) -> tuple[str, tuple[str, ...], str, Mapping[str, Any]]:
-    """Return the parts of a call in JSON: the caller's database, schemas and time zone, and the arguments."""
-    arguments = json.loads(text)
-    fixed = (
-        arguments.pop("_database"),
-        tuple(arguments.pop("_schemas")),
-        arguments.pop("_zone"),
-    )
-    return *fixed, arguments
-
-
-def open_workspace(
-    instance: Instance, database: str, schemas: tuple[str, ...], zone: str | None = None
-) -> Workspace:
-    """Open a workspace with the caller's database and schemas."""
+def open_workspace(caller: Caller) -> Workspace:
+    """Open a workspace with the caller's database, schemas and time zone."""
+    instance = caller.instance
     cursor = instance.cursor()
-    if zone is not None:
+    if caller.zone is not None:
         # A view that takes the day of a timestamp must see the caller's time zone.
-        cursor.execute(f"SET SESSION TimeZone = {literal(zone)}")
-    cursor.execute(f"USE {identifier(database)}")
+        cursor.execute(f"SET SESSION TimeZone = {literal(caller.zone)}")
+    cursor.execute(f"USE {identifier(caller.database)}")
     cursor.execute("SET python_enable_replacements = false")
     keep_beside(cursor)
     if instance.watched:
         show_progress(cursor)
     instance.stage = ""
-    return Workspace(instance, cursor, database, schemas, zone)
+    return Workspace(instance, caller.database, caller.schemas, caller.zone, cursor=cursor)
 
 
 def show_progress(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""The context of one call: a cursor, the schemas in which names are looked up, and the secret."""
+"""Where a procedure is called from, and what it works with: a cursor, the caller's schemas, and the secret."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import duckdb
 import numpy as np
 
 from duckdb_priv.engine import drawing, randomness
-from duckdb_priv.engine.instance import Instance
+from duckdb_priv.engine.instance import Instance, instance_of
 from duckdb_priv.engine.secrets import current_secret
 from duckdb_priv.engine.threads import A, B, each
+from duckdb_priv.errors import NotInstalled
 from duckdb_priv.mechanism.arrays import Integers
 
 STAGED = 1 / 8
@@ -21,18 +22,37 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @dataclass
-class Workspace:
-    """What a procedure uses besides its arguments."""
+class Caller:
+    """What a procedure takes over from the connection that calls it."""
 
     instance: Instance = field(repr=False)
-    cursor: duckdb.DuckDBPyConnection
-    """A cursor with the caller's database, in its own transaction."""
     database: str
     """The database whose priv.* was called."""
     schemas: tuple[str, ...] = ("main",)
     """The schemas in which names without a schema are looked up, in order."""
     zone: str | None = None
     """The caller's time zone; None if it is the database's."""
+
+    @classmethod
+    def of(cls, connection: duckdb.DuckDBPyConnection) -> Caller:
+        """Return a connection as caller; raises NotInstalled unless it is prepared for publishing."""
+        if (instance := instance_of(connection)) is None:
+            raise NotInstalled(
+                "the connection is not prepared for publishing",
+                hint="call duckdb_priv.install(connection), or open it with duckdb_priv.connect(…)",
+            )
+        ((database, schemas),) = connection.execute(
+            "SELECT current_database(), current_schemas(false)"
+        ).fetchall()
+        return cls(instance, database, tuple(schemas))
+
+
+@dataclass
+class Workspace(Caller):
+    """What a procedure uses besides its arguments."""
+
+    cursor: duckdb.DuckDBPyConnection = field(kw_only=True)
+    """A cursor with the caller's database, in its own transaction."""
     sizes: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
     """Cache: the number of groups of each size, by table and columns."""
     groups: dict[tuple[str, ...], int] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any
 from duckdb_priv.engine.marking import mark_records
 from duckdb_priv.engine.procedures import committed, undone
 from duckdb_priv.engine.source import Source
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import Caller, Workspace
 from duckdb_priv.errors import GuaranteeViolated, PrivError, PublicationFailed, how_many, one_line
 from duckdb_priv.ledger.budget import limit_of
 from duckdb_priv.ledger.entries import last_of
@@ -261,9 +261,7 @@ def _counts(found: Moved) -> dict[str, int]:
 def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None:
     """Export the committed version; a failure is reported and undoes nothing."""
     try:
-        with committed(
-            workspace.instance, workspace.database, stated.schemas, workspace.zone
-        ) as other:
+        with committed(_caller(workspace, stated)) as other:
             workspace.instance.find("export_release")(
                 other,
                 {**(stated.export or {}), "release": stated.release},
@@ -275,6 +273,11 @@ def _export(workspace: Workspace, stated: Declared, row: dict[str, Any]) -> None
         ]
     else:
         row["exported"] = True
+
+
+def _caller(workspace: Workspace, stated: Declared) -> Caller:
+    """Return the caller of a release's publication, whose schemas count, in this database and time zone."""
+    return Caller(workspace.instance, workspace.database, stated.schemas, workspace.zone)
 
 
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -317,9 +320,7 @@ def _state(
         stated = stated or declared.require(workspace.cursor, release)
         declared.refuse_other_engine(stated, spark=False)
         # A DuckDB error would abort the transaction, and the checks of later releases with it.
-        with undone(
-            workspace.instance, workspace.database, stated.schemas, workspace.zone
-        ) as other:
+        with undone(_caller(workspace, stated)) as other:
             if stated.mechanism == DERIVED:
                 if version_of_finer(other, stated.source) != stated.digest:
                     return DUE, f"{stated.source!r} has another version", None

@@ -28,15 +28,15 @@ from duckdb_priv.shell.database_files import (
 from duckdb_priv.shell.dotcommands import Leave
 from duckdb_priv.shell.execution import Execution, watched
 from duckdb_priv.shell.given_secret import written
-from duckdb_priv.shell.operations import call, tried
+from duckdb_priv.shell.operations import asked, tried
 from duckdb_priv.shell.options import beside_options, dry_run_option, key_option, results_options
-from duckdb_priv.shell.outcome import Results, one_sentence
+from duckdb_priv.shell.outcome import CommandGroup, Results
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
 from duckdb_priv.shell.session import Shell, print_answer
 from duckdb_priv.version import __version__
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 @click.version_option(__version__, message="%(version)s")
 def main() -> None:
     """Publish tables about people from DuckDB, and count on what was published."""
@@ -67,22 +67,21 @@ def shell(
 
     Without -c and -f, the shell reads statements from the terminal, or from a pipe until the first error.
     """
-    with one_sentence():
-        opened = Shell(file, beside, out=sys.stdout, console=Console(stderr=True))
-        opened.printer.mode = mode
-        with closing(opened), suppress(Leave):
-            for script in scripts:
-                opened.run_file(script)
-            for command in commands:
-                opened.run(command.splitlines(keepends=True))
-            if not commands and not scripts:
-                if sys.stdin.isatty() and sys.stdout.isatty():
-                    # Imported here because prompt_toolkit is slow to load.
-                    from duckdb_priv.shell.terminal import interact
+    opened = Shell(file, beside, out=sys.stdout, console=Console(stderr=True))
+    opened.printer.mode = mode
+    with closing(opened), suppress(Leave):
+        for script in scripts:
+            opened.run_file(script)
+        for command in commands:
+            opened.run(command.splitlines(keepends=True))
+        if not commands and not scripts:
+            if sys.stdin.isatty() and sys.stdout.isatty():
+                # Imported here because prompt_toolkit is slow to load.
+                from duckdb_priv.shell.terminal import interact
 
-                    interact(opened, keep_history=history)
-                else:
-                    opened.run(sys.stdin)
+                interact(opened, keep_history=history)
+            else:
+                opened.run(sys.stdin)
 
 
 def say_verified(file: str, key: str | None) -> None:
@@ -111,7 +110,7 @@ LIST = """
 @click.option("--mode", type=click.Choice(list(MODES)), default="duckbox", help="Output format.")
 def releases(file: str, mode: str) -> None:
     """List the releases published from the database FILE, or the release in a release file."""
-    with one_sentence(), closing(open_for_reading(file)) as connection:
+    with closing(open_for_reading(file)) as connection:
         require_catalog(connection, file)
         show(connection, LIST, mode)
 
@@ -155,17 +154,16 @@ def report(
         raise click.UsageError("--key needs --release-file")
     if explorer is not None and release_file is None:
         raise click.UsageError("--explorer needs --release-file")
-    with one_sentence():
-        if release_file is not None:
-            say_verified(release_file, key)
-            with closing(open_release(release_file)) as connection:
-                html = watched(connection, lambda: analyst_card(connection, explorer=explorer))
-        elif file is not None and release is not None:
-            with closing(open_known(file, beside)) as connection:
-                html = watched(connection, lambda: publisher_card(connection, release))
-        write(html, Path(path))
-        if release_file is not None:
-            for_readers(Path(path))
+    if release_file is not None:
+        say_verified(release_file, key)
+        with closing(open_release(release_file)) as connection:
+            html = watched(connection, lambda: analyst_card(connection, explorer=explorer))
+    elif file is not None and release is not None:
+        with closing(open_known(file, beside)) as connection:
+            html = watched(connection, lambda: publisher_card(connection, release))
+    write(html, Path(path))
+    if release_file is not None:
+        for_readers(Path(path))
     click.echo(path)
 
 
@@ -204,24 +202,23 @@ def explore(
     from duckdb_priv.explorer import parts
     from duckdb_priv.explorer.server import Explorer
 
-    with one_sentence():
-        if install:
-            click.echo(parts.install())
-        if file is not None:
-            open_release(file).close()
-            say_verified(file, key)
-        if folder is not None:
-            parts.write(Path(folder), None if file is None else Path(file))
-            click.echo(folder)
-        if folder is not None or (file is None and install):
-            return
-        with Explorer(parts.parts(), None if file is None else Path(file)) as server:
-            address = server.address(question)
-            click.echo(f"{address}\nPress Ctrl-C to stop serving the page.")
-            if browser:
-                webbrowser.open(address)
-            with suppress(KeyboardInterrupt):
-                server.serve_forever()
+    if install:
+        click.echo(parts.install())
+    if file is not None:
+        open_release(file).close()
+        say_verified(file, key)
+    if folder is not None:
+        parts.write(Path(folder), None if file is None else Path(file))
+        click.echo(folder)
+    if folder is not None or (file is None and install):
+        return
+    with Explorer(parts.parts(), None if file is None else Path(file)) as server:
+        address = server.address(question)
+        click.echo(f"{address}\nPress Ctrl-C to stop serving the page.")
+        if browser:
+            webbrowser.open(address)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
 
 
 @main.command()
@@ -232,8 +229,7 @@ def demo(rows: int, seed: int, keep: str | None) -> None:
     """Publish a census of made-up people, and compare estimates from the release with the true counts."""
     from duckdb_priv.shell.demo import run
 
-    with one_sentence():
-        run(Console(highlight=False), rows=rows, seed=seed, keep=keep)
+    run(Console(highlight=False), rows=rows, seed=seed, keep=keep)
 
 
 def show(connection: duckdb.DuckDBPyConnection, statement: str, mode: str) -> None:
@@ -281,9 +277,7 @@ def show_fingerprint(file: str, beside: Beside, results: Results) -> None:
 def rotate(file: str, dry_run: bool, beside: Beside, results: Results) -> None:
     """Give the database FILE a new secret, and print what that costs."""
     with closing(open_known(file, beside)) as connection:
-        (row,) = (
-            tried(connection, "rotate_secret", {}) if dry_run else call(connection, "rotate_secret")
-        )
+        (row,) = (tried if dry_run else asked)(connection, "rotate_secret")
     if dry_run:
         # The fingerprint belongs to a secret that was not kept.
         del row["fingerprint"]

@@ -16,7 +16,7 @@ from duckdb_priv.errors import PrivError, UnknownRelease, visible
 from duckdb_priv.publisher.verify import verify
 from duckdb_priv.release import catalog
 from duckdb_priv.release.opening import CONFINED
-from duckdb_priv.shell.execution import on_ctrl_c
+from duckdb_priv.shell.interrupts import on_ctrl_c
 from duckdb_priv.sqltext.quoting import identifier, literal
 
 MEMORY = ":memory:"

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from duckdb_priv.card.report import interval, possible
 from duckdb_priv.shell.database_files import CannotOpen, open_publisher
-from duckdb_priv.shell.execution import Execution, ResultSet
+from duckdb_priv.shell.execution import Execution, Row
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.reading import select
@@ -109,9 +109,8 @@ def _publish(console: Console, publisher: Execution, rows: int, seed: int, path:
     )
     statement = templates.body(templates.read("demo", "publish"))
     _show_sql(console, statement)
-    names, receipt = publisher.fetch(statement)
-    reported = dict(zip(names, receipt[0], strict=True))
-    console.print(f"{reported['guarantee']} ({reported['seconds']:.1f} s)\n")
+    (receipt,) = publisher.fetch(statement)
+    console.print(f"{receipt['guarantee']} ({receipt['seconds']:.1f} s)\n")
     export = "FROM priv.export_release('census', {});"
     seconds = _timed(lambda: publisher.fetch(export.format(literal(str(path)))))
     console.print(f"Writes one file to share ({seconds:.1f} s):\n")
@@ -136,20 +135,15 @@ def _compare(console: Console, analyst: Execution, publisher: Execution) -> None
     )
 
 
-def _comparison(estimated: ResultSet, true: ResultSet) -> tuple[Table, list[bool]]:
+def _comparison(estimated: list[Row], true: list[Row]) -> tuple[Table, list[bool]]:
     """Join estimates and true counts on their common columns; return a table, and whether each interval covers."""
-    names, rows = estimated
-    keys = [name for name in names if name in true[0]]
-    truths = {
-        tuple(value for name, value in zip(true[0], row, strict=True) if name in keys): row[-1]
-        for row in true[1]
-    }
+    *keys, counted = true[0]
+    truths = {tuple(row[key] for key in keys): row[counted] for row in true}
     table = _table(keys)
     for title in ("true count", "estimate", "95% interval", "covered"):
         table.add_column(title, justify="right")
     covered = []
-    for row in rows:
-        answer = dict(zip(names, row, strict=True))
+    for answer in estimated:
         truth = truths.get(tuple(answer[key] for key in keys), 0)
         covered.append(answer["low"] <= truth <= answer["high"])
         table.add_row(
@@ -204,10 +198,10 @@ def _table(columns: Iterable[str]) -> Table:
 
 
 def _show_sample(console: Console, party: Execution, table: str) -> None:
-    names, rows = party.fetch(select("*", f"{table} USING SAMPLE reservoir(3 ROWS) REPEATABLE (1)"))
-    shown = _table(names)
+    rows = party.fetch(select("*", f"{table} USING SAMPLE reservoir(3 ROWS) REPEATABLE (1)"))
+    shown = _table(rows[0])
     for row in rows:
-        shown.add_row(*map(str, row))
+        shown.add_row(*map(str, row.values()))
     console.print(shown)
     console.print()
 

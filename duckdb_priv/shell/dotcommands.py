@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from itertools import takewhile
 from typing import Protocol
 
@@ -52,25 +53,27 @@ class Leave(Exception):
 
 @dataclass(frozen=True)
 class DotCommand:
-    """A dot command: its arguments, its description and its function."""
+    """A dot command."""
 
     usage: str
-    meaning: str
+    """Its arguments, as .help shows them."""
     function: Callable[..., None]
-    fewest: int
-    most: int
+    """Takes the shell, and the words after the command's name."""
+
+    @property
+    def meaning(self) -> str:
+        """Its description: the docstring of its function."""
+        return " ".join((self.function.__doc__ or "").split()).removesuffix(".")
 
 
 COMMANDS: dict[str, DotCommand] = {}
 
 
-def command(
-    usage: str, meaning: str, *, fewest: int = 0, most: int = 1
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a dot command. It is called with the shell and the words after the command's name."""
+def command(usage: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a dot command."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        COMMANDS[function.__name__.rstrip("_")] = DotCommand(usage, meaning, function, fewest, most)
+        COMMANDS[function.__name__.rstrip("_")] = DotCommand(usage, function)
         return function
 
     return register
@@ -107,11 +110,13 @@ def run(shell: Controls, line: str) -> None:
             also=".help lists all commands",
         )
     found = COMMANDS[name]
-    if not found.fewest <= len(words) <= found.most:
+    try:
+        signature(found.function).bind(shell, *words)
+    except TypeError:
         raise InvalidParameter(
             f".{name} has too few or too many arguments",
             hint=f"write .{name} {found.usage}".rstrip(),
-        )
+        ) from None
     found.function(shell, *words)
 
 
@@ -126,12 +131,9 @@ def switch(text: str) -> bool:
     return text.lower() == "on"
 
 
-@command(
-    "[PATTERN]",
-    "List functions of priv and commands by task; describe a single function with its example",
-)
+@command("[PATTERN]")
 def help_(shell: Controls, pattern: str = "") -> None:
-    """Describe the dot commands and the functions of the schema priv."""
+    """List functions of priv and commands by task; describe a single function with its example."""
     pattern = pattern.lower().removeprefix("priv.").removeprefix(".")
     commands = [
         (f".{name} {found.usage}".rstrip(), found.meaning)
@@ -166,36 +168,35 @@ def reference(name: str) -> str:
     return ""
 
 
-@command("[PATTERN]", "List tables and views outside the schema priv")
+LISTED = """(
+    SELECT schema_name AS schema, table_name AS name, 'table' AS kind, column_count AS columns, comment, sql
+    FROM duckdb_tables() WHERE database_name = current_database()
+    UNION ALL SELECT schema_name, view_name, 'view', column_count, comment, sql
+    FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+) WHERE schema <> 'priv'"""
+"""The tables and views outside the schema priv."""
+
+
+@command("[PATTERN]")
 def tables(shell: Controls, pattern: str = "%") -> None:
-    """List tables and views."""
+    """List tables and views outside the schema priv."""
     shell.execute(
-        "SELECT schema_name AS schema, name, kind, columns, comment FROM ("
-        " SELECT schema_name, table_name AS name, 'table' AS kind, column_count AS columns, comment"
-        " FROM duckdb_tables() WHERE database_name = current_database() UNION ALL"
-        " SELECT schema_name, view_name, 'view', column_count, comment"
-        " FROM duckdb_views() WHERE database_name = current_database() AND NOT internal)"
-        f" WHERE schema_name <> 'priv' AND name LIKE {literal(pattern)} ORDER BY ALL"
+        f"SELECT * EXCLUDE (sql) FROM {LISTED} AND name LIKE {literal(pattern)} ORDER BY ALL"
     )
 
 
-@command("[PATTERN]", "Show the CREATE statements of tables and views")
+@command("[PATTERN]")
 def schema(shell: Controls, pattern: str = "%") -> None:
     """Show the CREATE statements of tables and views."""
     statements = shell.connection.execute(
-        "SELECT sql FROM (SELECT schema_name, table_name AS name, sql FROM duckdb_tables()"
-        " WHERE database_name = current_database() UNION ALL"
-        " SELECT schema_name, view_name, sql FROM duckdb_views()"
-        " WHERE database_name = current_database() AND NOT internal)"
-        " WHERE schema_name <> 'priv' AND name LIKE ? ORDER BY schema_name, name",
-        [pattern],
+        f"SELECT sql FROM {LISTED} AND name LIKE ? ORDER BY schema, name", [pattern]
     ).fetchall()
     shell.write("".join(f"{sql.strip()}\n" for (sql,) in statements))
 
 
-@command("[MODE]", f"Show or set the output mode: {', '.join(MODES)}")
+@command("[MODE]")
 def mode(shell: Controls, name: str = "") -> None:
-    """Show or set the output mode."""
+    """Show or set the output mode: duckbox, csv, tabs, json, jsonlines, markdown, line, list, trash."""
     if not name:
         shell.write(f"current output mode: {shell.printer.mode}\n")
     elif name in MODES:
@@ -206,41 +207,37 @@ def mode(shell: Controls, name: str = "") -> None:
         )
 
 
-@command("on|off", "Print the names of the columns, in the modes csv, tabs and list", fewest=1)
+@command("on|off")
 def headers(shell: Controls, state: str) -> None:
-    """Turn the names of columns on or off."""
+    """Print the names of the columns, in the modes csv, tabs and list."""
     shell.printer.headers = switch(state)
 
 
-@command("on|off", "Print the time that each statement takes", fewest=1)
+@command("on|off")
 def timer(shell: Controls, state: str) -> None:
-    """Turn the timer on or off."""
+    """Print the time that each statement takes."""
     shell.timer = switch(state)
 
 
-@command(
-    "on|off",
-    "Answer queries on a release by estimates; for a single query write ESTIMATE SELECT …",
-    fewest=1,
-)
+@command("on|off")
 def estimates(shell: Controls, state: str) -> None:
-    """Turn estimates on or off."""
+    """Answer queries on a release by estimates; for a single query write ESTIMATE SELECT …"""
     shell.estimates = switch(state)
 
 
-@command("[FILE]", "Print answers to FILE; without FILE, print them here again")
+@command("[FILE]")
 def output(shell: Controls, path: str | None = None) -> None:
-    """Print answers to a file."""
+    """Print answers to FILE; without FILE, print them here again."""
     shell.redirect(path)
 
 
-@command("FILE", "Print the next answer to FILE", fewest=1)
+@command("FILE")
 def once(shell: Controls, path: str) -> None:
-    """Print one answer to a file."""
+    """Print the next answer to FILE."""
     shell.redirect(path, once=True)
 
 
-@command("[ROWS]", "Show or set the number of rows that a box shows")
+@command("[ROWS]")
 def maxrows(shell: Controls, rows: str = "") -> None:
     """Show or set the number of rows that a box shows."""
     if not rows:
@@ -264,9 +261,9 @@ READERS = {
 """The DuckDB function that reads files with this suffix."""
 
 
-@command("FILE TABLE", "Read a CSV, Parquet or JSON file into a new table", fewest=2, most=2)
+@command("FILE TABLE")
 def import_(shell: Controls, path: str, table: str) -> None:
-    """Make a table from a file."""
+    """Read a CSV, Parquet or JSON file into a new table."""
     reader = next((READERS[end] for end in READERS if path.lower().endswith(end)), None)
     if reader is None:
         raise InvalidParameter(
@@ -278,34 +275,31 @@ def import_(shell: Controls, path: str, table: str) -> None:
     shell.execute(f"DESCRIBE {identifier(table)}")
 
 
-@command("", "List the open databases", most=0)
+@command("")
 def databases(shell: Controls) -> None:
-    """List databases."""
+    """List the open databases."""
     shell.execute(
         "SELECT database_name AS name, coalesce(path, 'in memory') AS path, readonly FROM duckdb_databases()"
         " WHERE NOT internal ORDER BY database_oid"
     )
 
 
-@command("FILE", "Run the statements and dot commands of FILE", fewest=1)
+@command("FILE")
 def read(shell: Controls, path: str) -> None:
-    """Run a script."""
+    """Run the statements and dot commands of FILE."""
     shell.run_file(path)
 
 
-@command("[FILE]", "Close the database and open FILE, or one in memory")
+@command("[FILE]")
 def open_(shell: Controls, path: str = MEMORY) -> None:
-    """Open another database."""
+    """Close the database and open FILE, or one in memory."""
     shell.open(path)
 
 
-@command("", "Leave the shell", most=0)
+@command("")
 def quit_(shell: Controls) -> None:
-    """Leave."""
+    """Leave the shell."""
     raise Leave
 
 
-@command("", "Leave the shell", most=0)
-def exit_(shell: Controls) -> None:
-    """Leave."""
-    raise Leave
+COMMANDS["exit"] = COMMANDS["quit"]

@@ -7,21 +7,20 @@ the progress of its current statement.
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from threading import Event, Lock
-from types import FrameType
 from typing import Any, TypeVar
 
 import duckdb
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from duckdb_priv.engine.instance import Instance, find
+from duckdb_priv.engine.instance import instance_of
 from duckdb_priv.engine.procedures import show_progress
+from duckdb_priv.shell.interrupts import on_ctrl_c
+from duckdb_priv.sqltext.reading import named_rows
 
 TICK = 0.1
 """Seconds between two updates of the progress bar."""
@@ -34,8 +33,8 @@ class Stopped(Exception):
 
 
 T = TypeVar("T")
-ResultSet = tuple[list[str], list[tuple[Any, ...]]]
-"""The names of the columns, and the rows."""
+Row = dict[str, Any]
+"""The values of a row by column."""
 
 
 class Execution:
@@ -50,20 +49,15 @@ class Execution:
         if self._instance is not None:
             self._instance.watched = True
 
-    def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ResultSet:
+    def fetch(self, statement: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Run a statement and fetch all rows; raises as run() does.
 
         >>> con = duckdb.connect()
         >>> Execution(con, Console()).fetch("SELECT $a AS a", {"a": 1})
-        (['a'], [(1,)])
+        [{'a': 1}]
         >>> con.close()
         """
-
-        def work(_step: Callable[[], None]) -> ResultSet:
-            result = self._connection.execute(statement, parameters or {})
-            return [column[0] for column in result.description], result.fetchall()
-
-        return self.run(work)
+        return self.run(lambda _step: named_rows(self._connection, statement, parameters))
 
     def run(self, work: Callable[[Callable[[], None]], T]) -> T:
         """Call ``work`` on another thread. Its argument is a function to call before printing and between steps.
@@ -108,36 +102,6 @@ class Execution:
 def watched(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
     """Call ``work``, which runs statements on a connection, with a progress bar. Ctrl-C stops it."""
     return Execution(connection, Console(stderr=True)).run(lambda _step: work())
-
-
-@contextmanager
-def on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
-    """Call ``act`` on Ctrl-C instead of raising KeyboardInterrupt; for the main thread only.
-
-    If SIGINT is ignored, as in background jobs of a shell, it stays ignored.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    if before == signal.SIG_IGN:
-        yield
-        return
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        act()
-
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
-    """Return the instance that runs a connection's procedures; None if duckdb_priv has not prepared it."""
-    try:
-        (name,) = connection.execute("SELECT _priv_instance(1)").fetchall()[0]
-    except duckdb.CatalogException:
-        return None
-    return find(name)
 
 
 class Bar:

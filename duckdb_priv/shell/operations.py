@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import click
 import duckdb
 
 from duckdb_priv.engine.procedures import undone
-from duckdb_priv.errors import NotInstalled, UnknownRelease, one_line
+from duckdb_priv.engine.workspace import Caller
+from duckdb_priv.errors import UnknownRelease, one_line
 from duckdb_priv.procedures import find_procedure
 from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
-from duckdb_priv.shell.execution import instance_of, watched
+from duckdb_priv.shell.execution import Row, watched
 from duckdb_priv.shell.options import (
     LEVELS,
     beside_options,
@@ -28,9 +30,10 @@ from duckdb_priv.shell.options import (
 )
 from duckdb_priv.shell.outcome import Results
 from duckdb_priv.shell.refreshing import FAILED, no_release, refresh_all, sentence
-from duckdb_priv.sqltext.reading import select
+from duckdb_priv.sqltext.calls import call
+from duckdb_priv.sqltext.reading import named_rows
 
-Row = dict[str, Any]
+RELEASES = "SELECT release FROM priv.release ORDER BY created_at, release"
 
 
 @click.command()
@@ -49,7 +52,7 @@ Row = dict[str, Any]
 @beside_options
 @results_options
 def check(
-    file: str, source: str, fail_on: str, beside: Beside, results: Results, **asked: Any
+    file: str, source: str, fail_on: str, beside: Beside, results: Results, **options: Any
 ) -> None:
     """Check SOURCE, a table of the database FILE, for problems before it is published.
 
@@ -57,10 +60,7 @@ def check(
     """
     must_exist(file)
     with closing(open_publisher(file, beside)) as connection:
-        findings = watched(
-            connection,
-            lambda: call(connection, "check_source", source, **given(asked), details=True),
-        )
+        findings = asked(connection, "check_source", source, **given(options), details=True)
     for finding in findings:
         results.row(finding, finding_sentence(finding))
     results.found = any(is_at_least(finding, fail_on) for finding in findings)
@@ -79,8 +79,7 @@ def audit(file: str, only: tuple[str, ...], beside: Beside, results: Results) ->
     The exit code is 3 if a guarantee does not hold.
     """
     with closing(open_known(file, beside)) as connection:
-        for release in only or _releases(connection):
-            rows = watched(connection, lambda name=release: call(connection, "audit", name))  # type: ignore[misc]
+        for release, rows in _asked(connection, "audit", only):
             for row in rows:
                 results.row({"release": release, **row}, _audit_sentence(release, row))
             results.found |= any(row["holds"] is False for row in rows)
@@ -119,8 +118,7 @@ def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results)
     The description is computed from the catalog and the ledger.
     """
     with closing(open_known(file, beside)) as connection:
-        for release in only or _releases(connection):
-            (row,) = watched(connection, lambda name=release: call(connection, "registry", name))  # type: ignore[misc]
+        for _, (row,) in _asked(connection, "registry", only):
             results.row(row, _registry_text(row))
 
 
@@ -177,14 +175,8 @@ def export(
         }
     )
     with closing(open_known(file, beside)) as connection:
-        (row,) = watched(
-            connection,
-            lambda: (
-                tried(connection, "export_release", {"release": release, "path": path, **named})
-                if dry_run
-                else call(connection, "export_release", release, path, **named)
-            ),
-        )
+        export_release = tried if dry_run else asked
+        (row,) = export_release(connection, "export_release", release=release, path=path, **named)
     signed = f", signed with {row['signed_with']}" if row["signed_with"] else ""
     done = "would be exported" if dry_run else "exported"
     results.row(row, f"{row['release']}: {done} to {row['path']}{signed}")
@@ -257,7 +249,6 @@ def publish(
     """
     from duckdb_priv.shell.plan import read_plan
     from duckdb_priv.shell.publishing import FOUND, publish_all
-    from duckdb_priv.shell.refreshing import FAILED, sentence
 
     declared = read_plan(plan)
     beside = replace(
@@ -320,25 +311,21 @@ def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
 COMMANDS = (check, publish, declare, audit, registry, refresh, export, verify, key_commands)
 
 
-def call(
+def asked(
     connection: duckdb.DuckDBPyConnection, function: str, *values: Any, **named: Any
 ) -> list[Row]:
-    """Call a table function of the schema priv, and return its rows as dictionaries."""
-    written = ", ".join([*("?" for _ in values), *(f"{name} := ?" for name in named)])
-    query = select("*", f"priv.{function}({written})")
-    answer = connection.execute(query, [*values, *named.values()])
-    names = [column[0] for column in answer.description]
-    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+    """Call a table function of the schema priv with a progress bar, and return its rows. Ctrl-C stops it."""
+    return watched(connection, partial(named_rows, connection, call(function, values, named)))
 
 
-def tried(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]) -> list[Row]:
-    """Run a procedure, roll it back, and return its rows."""
-    instance = instance_of(connection)
-    if instance is None:
-        raise NotInstalled("the connection is not prepared for publishing")
-    ((database,),) = connection.execute("SELECT current_database()").fetchall()
-    with undone(instance, database, ("main",)) as workspace:
-        return find_procedure(name)(workspace, given)
+def tried(connection: duckdb.DuckDBPyConnection, name: str, **given: Any) -> list[Row]:
+    """Run a procedure as ``asked`` does, and roll it back."""
+
+    def run() -> list[Row]:
+        with undone(Caller.of(connection)) as workspace:
+            return find_procedure(name)(workspace, given)
+
+    return watched(connection, run)
 
 
 def given(options: Mapping[str, Any]) -> Row:
@@ -384,13 +371,12 @@ def _registry_text(row: Mapping[str, Any]) -> str:
     return f"{lines}\n\n{row['impact_assessment']}\n"
 
 
-def _releases(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    found = [
-        row[0]
-        for row in connection.execute(
-            "SELECT release FROM priv.release ORDER BY created_at, release"
-        ).fetchall()
-    ]
-    if not found:
+def _asked(
+    connection: duckdb.DuckDBPyConnection, function: str, only: Sequence[str]
+) -> Iterator[tuple[str, list[Row]]]:
+    """Call a function for each release, or for those in ``only``; yield the release and the rows."""
+    releases = only or [row["release"] for row in named_rows(connection, RELEASES)]
+    if not releases:
         raise no_release()
-    return found
+    for release in releases:
+        yield release, asked(connection, function, release)

@@ -11,7 +11,7 @@ import click
 from duckdb_priv.engine.private_files import made_for_owner
 from duckdb_priv.shell.database_files import Beside
 from duckdb_priv.shell.given_secret import VARIABLE, given_secret
-from duckdb_priv.shell.outcome import Results, one_sentence
+from duckdb_priv.shell.outcome import Results
 
 Command = Callable[..., Any]
 
@@ -53,8 +53,7 @@ def beside_options(command: Command) -> Command:
         secret_command: str | None,
         **options: Any,
     ) -> Any:
-        with one_sentence():
-            secret = given_secret(secret_file, secret_command)
+        secret = given_secret(secret_file, secret_command)
         # Files that scripts and DuckDB write meanwhile are readable only by their owner, too.
         with made_for_owner():
             return command(*arguments, beside=Beside(secret, first, attached), **options)
@@ -70,8 +69,7 @@ def results_options(command: Command) -> Command:
     @wraps(command)
     def wrapped(*arguments: Any, as_json: bool, quiet: bool, **options: Any) -> Any:
         results = Results(as_json, quiet)
-        with one_sentence():
-            command(*arguments, results=results, **options)
+        command(*arguments, results=results, **options)
         results.end()
 
     return wrapped

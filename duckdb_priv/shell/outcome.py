@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,10 @@ from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.errors import visible
 from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.execution import Stopped
+from duckdb_priv.shell.interrupts import INTERRUPTED, STOPPED
 
-FAILED, FOUND, INTERRUPTED = 1, 3, 130
-"""Exit codes: an error; a finding at or above --fail-on; Ctrl-C, as in other shells. Click uses 2 for wrong usage."""
+FAILED, FOUND = 1, 3
+"""Exit codes: an error; a finding at or above --fail-on. Click uses 2 for wrong usage."""
 
 
 @dataclass
@@ -64,27 +64,19 @@ def json_line(row: Mapping[str, Any]) -> str:
     return json.dumps(finite, ensure_ascii=False, default=str, allow_nan=False)
 
 
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Turn expected exceptions into a message and an exit code."""
-    try:
-        yield
-    except (Stopped, KeyboardInterrupt):
-        raise _stopped() from None
-    except BrokenPipeError:
-        raise
-    except EXPECTED as error:
-        # DuckDB reports a Ctrl-C between two steps of a script as an error of its own.
-        if is_interrupt(error):
-            raise _stopped() from None
-        raise click.ClickException(explain(error)) from error
-    except RuntimeError as error:
-        # DuckDB raises RuntimeError after a Ctrl-C during a short statement on the main thread.
-        if "interrupted" in str(error).lower():
-            raise _stopped() from None
-        raise
+class CommandGroup(click.Group):
+    """A group of commands. Errors that are expected end the program with a message and an exit code."""
 
-
-def _stopped() -> click.exceptions.Exit:
-    click.echo("stopped", err=True)
-    return click.exceptions.Exit(INTERRUPTED)
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command of this context."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, Stopped) or is_interrupt(error):
+                click.echo(STOPPED, err=True)
+                raise click.exceptions.Exit(INTERRUPTED) from None
+            if isinstance(error, EXPECTED):
+                raise click.ClickException(explain(error)) from error
+            raise

@@ -10,15 +10,14 @@ from typing import Any
 import duckdb
 
 from duckdb_priv.engine.procedures import undone, working
-from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.errors import InvalidParameter, NotInstalled, UnknownRelease, one_line
+from duckdb_priv.engine.workspace import Caller, Workspace
+from duckdb_priv.errors import InvalidParameter, UnknownRelease, one_line
 from duckdb_priv.procedures import PUBLISH, find_procedure
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.check.check import CheckArguments
 from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.release.arguments import specs
 from duckdb_priv.shell.database_files import EXPECTED, explain
-from duckdb_priv.shell.execution import instance_of
 from duckdb_priv.shell.options import LEVELS
 from duckdb_priv.shell.plan import Planned, Publications, changes, stated
 from duckdb_priv.shell.refreshing import FAILED, refresh_all
@@ -66,12 +65,8 @@ class _Publication:
         folder: Path,
         dry_run: bool,
     ) -> None:
-        instance = instance_of(connection)
-        if instance is None:
-            raise NotInstalled("the connection is not prepared for publishing")
-        self.connection, self.instance = connection, instance
+        self.connection, self.caller = connection, Caller.of(connection)
         self.planned, self.folder, self.dry_run = planned, folder, dry_run
-        ((self.database,),) = connection.execute("SELECT current_database()").fetchall()
 
     def result(self, fail_on: str) -> dict[str, Any]:
         """Publish or refresh the release if necessary, and return the result."""
@@ -92,15 +87,11 @@ class _Publication:
 
     def _as_declared(self, before: declared.Declared) -> dict[str, Any]:
         arguments = {**before.arguments}
-        if (text := self.source_text()) is not None:
+        if (text := source_text(self.connection, self.planned.release)) is not None:
             arguments["source"] = text
         method = self.planned.method
         there = stated(method, arguments, before.export) if before.mechanism == method.name else {}
         return there or {"method": before.mechanism}
-
-    def source_text(self) -> str | None:
-        """Return the query or the files that the release's source view was made from; None without such a view."""
-        return source_text(self.connection, self.planned.release)
 
     def _found(self, fail_on: str) -> str | None:
         """Return the findings in the source that are too severe; None if there are none."""
@@ -111,7 +102,7 @@ class _Publication:
             for name, value in self.planned.arguments.items()
             if name in specs(CheckArguments)
         }
-        with undone(self.instance, self.database, ("main",)) as workspace:
+        with undone(self.caller) as workspace:
             source = self._source(workspace)
             findings = find_procedure("check_source")(workspace, {**asked, "source": source})
         named = set(_listed(asked.get("public")))
@@ -127,7 +118,7 @@ class _Publication:
     def _published(self, *, replace: bool) -> dict[str, Any]:
         opening = undone if self.dry_run else working
         arguments = {**self.planned.arguments, "release": self.planned.release, "replace": replace}
-        with opening(self.instance, self.database, ("main",)) as workspace:
+        with opening(self.caller) as workspace:
             source = self._source(workspace)
             publish = find_procedure(f"{PUBLISH}{self.planned.method.name}")
             (receipt,) = publish(workspace, {**arguments, "source": source})
@@ -156,7 +147,7 @@ class _Publication:
                 f"the source of {self.planned.release!r} needs a view called {name!r}, and a table has that name",
                 hint="rename the table",
             )
-        if self.source_text() != text:
+        if source_text(self.connection, self.planned.release) != text:
             workspace.cursor.execute(f"CREATE OR REPLACE VIEW main.{identifier(name)} AS {query}")
             workspace.cursor.execute(f"COMMENT ON VIEW main.{identifier(name)} IS {literal(text)}")
         return name
@@ -180,7 +171,7 @@ class _Publication:
             and not after.behind
         ):
             return str(wanted["path"])
-        with working(self.instance, self.database, ("main",)) as workspace:
+        with working(self.caller) as workspace:
             (receipt,) = find_procedure("export_release")(
                 workspace, {**wanted, "release": self.planned.release}
             )

@@ -9,6 +9,8 @@ import duckdb
 
 from duckdb_priv.errors import UnknownRelease, one_line
 from duckdb_priv.shell.database_files import EXPECTED, explain
+from duckdb_priv.sqltext.calls import call
+from duckdb_priv.sqltext.reading import named_rows
 
 FAILED = "failed"
 
@@ -64,12 +66,9 @@ def _listed(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]
 
 def _refresh(connection: duckdb.DuckDBPyConnection, release: str) -> dict[str, Any]:
     try:
-        reader = connection.execute("FROM priv.refresh(?)", [release])
-        names = [column[0] for column in reader.description]
-        (values,) = reader.fetchall()
+        (row,) = named_rows(connection, call("refresh", [release], {}))
     except EXPECTED as error:
         return {"release": release, "state": FAILED, "statement": one_line(explain(error))}
-    row = dict(zip(names, values, strict=True))
     if row["path"] is not None and row["exported"] is False:
         return {**row, "state": FAILED, "statement": one_line(row["warnings"][-1])}
     return {**row, "state": "refreshed", "statement": one_line(row["statement"])}

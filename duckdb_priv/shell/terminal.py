@@ -26,7 +26,7 @@ from duckdb_priv.shell.rendering import MODES
 from duckdb_priv.shell.session import Shell
 from duckdb_priv.shell.statements import in_text, is_complete, tokens
 from duckdb_priv.shell.topics import BASELINES, topic_of
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import plain_identifier
 from duckdb_priv.version import __version__
 
 PROMPT = "priv> "
@@ -147,8 +147,6 @@ def open_history() -> History:
 
 
 WORD = re.compile(r"[\w.]*$")
-PLAIN = re.compile(r"[a-z_][a-z0-9_]*$")
-"""Names that need no quotes, unless they are keywords."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +162,7 @@ class Proposal:
 class CatalogNames:
     """The names in the catalog of a database."""
 
-    keywords: dict[str, bool] = field(default_factory=dict)
-    """Maps each keyword to whether it needs quotes as a name."""
+    keywords: list[str] = field(default_factory=list)
     columns: dict[str, list[str]] = field(default_factory=dict)
     """Maps each table or view, with its schema unless that is main, to its columns."""
     functions: dict[str, list[str]] = field(default_factory=dict)
@@ -201,19 +198,14 @@ def read_names(connection: duckdb.DuckDBPyConnection) -> CatalogNames:
             " GROUP BY ALL ORDER BY ALL"
         )
     }
-    keywords = {
-        word: category == "reserved"
-        for word, category in rows(
-            "SELECT keyword_name, min(keyword_category) FROM duckdb_keywords() GROUP BY ALL ORDER BY ALL"
-        )
-    }
-    return CatalogNames(keywords, columns, functions)
+    keywords = rows("SELECT DISTINCT keyword_name FROM duckdb_keywords() ORDER BY ALL")
+    return CatalogNames([word for (word,) in keywords], columns, functions)
 
 
 def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
     """Yield completions of a statement's last word, the likeliest first.
 
-    >>> names = CatalogNames({"select": True}, {"visits": ["id"]}, {"priv.publish_splu": ["gamma"]})
+    >>> names = CatalogNames(["select"], {"visits": ["id"]}, {"priv.publish_splu": ["gamma"]})
     >>> [each.text for each in propose("sel", names)]
     ['select']
     >>> [each.text for each in propose("FROM priv.publish_splu('vi", names)]
@@ -252,10 +244,10 @@ def _words(text: str, word: str, names: CatalogNames) -> Iterator[tuple[str, str
         yield f"{parameter} := ", f"parameter of {call}"
     for table, columns in names.columns.items():
         for column in columns:
-            shown = _quoted(column, names)
+            shown = plain_identifier(column)
             yield (f"{table}.{shown}" if "." in word else shown), f"column of {table}"
     for table in names.columns:
-        yield ".".join(_quoted(part, names) for part in table.split(".", 1)), "table"
+        yield ".".join(map(plain_identifier, table.split(".", 1))), "table"
     if not word:
         return
     for function in sorted(names.functions, key=_is_baseline):
@@ -267,10 +259,6 @@ def _words(text: str, word: str, names: CatalogNames) -> Iterator[tuple[str, str
 def _is_baseline(function: str) -> bool:
     """Return whether a function is proposed last because it is only a baseline for comparisons."""
     return function.startswith("priv.") and topic_of(function.removeprefix("priv.")) == BASELINES
-
-
-def _quoted(name: str, names: CatalogNames) -> str:
-    return name if PLAIN.match(name) and not names.keywords.get(name) else identifier(name)
 
 
 def open_call(text: str) -> str:

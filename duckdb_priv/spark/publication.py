@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,14 @@ from pyspark.sql import DataFrame, SparkSession
 from duckdb_priv import errors
 from duckdb_priv.card.report import analyst_card
 from duckdb_priv.engine.byte_order import sorted_table
-from duckdb_priv.engine.instance import Instance, find
 from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import is_one_of
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import Caller, Workspace
 from duckdb_priv.errors import (
     InvalidParameter,
-    NotInstalled,
     PrivError,
     PublicationFailed,
     UnknownName,
@@ -131,8 +129,7 @@ def refresh(
 
     Raises the errors of ``priv.refresh`` and ``publish``.
     """
-    instance, database, schemas = _prepared_instance(connection)
-    with undone(instance, database, schemas) as workspace:
+    with undone(Caller.of(connection)) as workspace:
         stated = declared.require(workspace.cursor, catalog.find_release(workspace.cursor, release))
     declared.refuse_other_engine(stated, spark=True)
     assert stated.frame is not None
@@ -163,9 +160,9 @@ def _published(
     with _reported(session):
         place = place_of(path, session)
         rows = frame if isinstance(frame, DataFrame) else open_table(session, request.source)
-        instance, database, schemas = _prepared_instance(connection)
+        caller = Caller.of(connection)
         # Procedures run on cursors, which do not inherit the connection's time zone.
-        with instance.cursor() as cursor:
+        with caller.instance.cursor() as cursor:
             ((zone,),) = cursor.execute("SELECT current_setting('TimeZone')").fetchall()
         refuse_unstable(rows, checked=checked)
         transfer = place.begin()
@@ -173,9 +170,7 @@ def _published(
         try:
             opened = open_frame(rows, request, types, setting, staging)
             publication = SparkPublication(
-                instance,
-                database,
-                stated.schemas if stated else schemas,
+                replace(caller, schemas=stated.schemas) if stated else caller,
                 method,
                 given,
                 {name: str(kind) for name, kind in types.items()},
@@ -195,9 +190,7 @@ def _published(
 class SparkPublication:
     """One publication from Spark."""
 
-    instance: Instance
-    database: str
-    schemas: tuple[str, ...]
+    caller: Caller
     method: Method
     given: Mapping[str, Any]
     """The arguments by name."""
@@ -237,14 +230,14 @@ class SparkPublication:
         views = workspace.rows(
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND schema_name = ?"
             " AND lower(view_name) = lower(?)",
-            [self.database, SCHEMA, self.given["release"]],
+            [self.caller.database, SCHEMA, self.given["release"]],
         )
         if any(UNSEEN.search(sql) for (sql,) in views):
             steps.drop(workspace, catalog.find_release(workspace.cursor, self.given["release"]))
 
     def run(self, transfer: Transfer, place: Place) -> dict[str, Any]:
         """Plan, let Spark write the rows beside their target, record, and move the rows to the target."""
-        with working(self.instance, self.database, self.schemas) as workspace:
+        with working(self.caller) as workspace:
             # The key of the marks must be stored before planning, since planning is rolled back.
             mark_stream(workspace)
         if self.stated is not None and (row := self._unchanged(self.stated)):
@@ -261,13 +254,13 @@ class SparkPublication:
         recorded = self._record(decided, types, transfer.here, place)
         if recorded.follows is None:
             return {**recorded.receipt, "path": str(place)}
-        with undone(self.instance, self.database, self.schemas) as workspace:
+        with undone(self.caller) as workspace:
             row = refresh_steps.published(workspace, recorded.follows, recorded.receipt)
         return {**self._exported(row), "path": str(place)}
 
     def _unchanged(self, stated: Declared) -> dict[str, Any] | None:
         """Return the row of ``priv.refresh`` for an unchanged source; None if the source has changed."""
-        with undone(self.instance, self.database, self.schemas) as workspace:
+        with undone(self.caller) as workspace:
             p = self._begun(workspace)
             self._open_frame(p)
             assert p.follows is not None
@@ -276,7 +269,7 @@ class SparkPublication:
 
     def _exported(self, row: dict[str, Any]) -> dict[str, Any]:
         """Export the version to the path of the last export."""
-        with working(self.instance, self.database, self.schemas) as workspace:
+        with working(self.caller) as workspace:
             return refresh_steps.exported(workspace, row)
 
     def _decide(self) -> tuple[Publication, list[dict[str, str]]]:
@@ -284,7 +277,7 @@ class SparkPublication:
 
         Returns the publication, and the column types of each stage of its kernel.
         """
-        with undone(self.instance, self.database, self.schemas) as workspace:
+        with undone(self.caller) as workspace:
             decided = self._do(self._begun(workspace), steps.DECIDING)
             _refuse_kernel(decided)
             return decided, [_described(workspace, stage) for stage in decided.kernel.stages]
@@ -300,7 +293,7 @@ class SparkPublication:
             steps.write_rows: partial(_take_rows, decided, types, part),
             steps.declare: partial(steps.declare, digest=digest, frame={"types": self.types}),
         }
-        with working(self.instance, self.database, self.schemas) as workspace:
+        with working(self.caller) as workspace:
             publication = self._do(
                 self._begun(workspace, "VIEW" if viewed else "TABLE"),
                 (instead.get(step, step) for step in steps.STEPS),
@@ -322,15 +315,15 @@ class SparkPublication:
 
     def _export(self, release: str, place: Path) -> None:
         """Export the release file from the table in the publisher's database."""
-        with self.instance.cursor() as cursor:
-            cursor.execute(f"USE {identifier(self.database)}")
+        with self.caller.instance.cursor() as cursor:
+            cursor.execute(f"USE {identifier(self.caller.database)}")
             cursor.execute("FROM priv.export_release($1, $2)", [release, str(place)]).fetchall()
 
     def _show(self, release: str, types: dict[str, str], place: Path) -> None:
         """Create a view of the folder in the publisher's database, with the name of the release."""
-        with working(self.instance, self.database, self.schemas) as workspace:
+        with working(self.caller) as workspace:
             workspace.cursor.execute(
-                f"CREATE OR REPLACE VIEW {identifier(self.database)}.{SCHEMA}.{identifier(release)}"
+                f"CREATE OR REPLACE VIEW {identifier(self.caller.database)}.{SCHEMA}.{identifier(release)}"
                 f" AS SELECT {_columns(workspace, types, place)} FROM {_files(place)}"
             )
             attributes = catalog.sensitive_attributes(workspace.cursor, release)
@@ -414,25 +407,6 @@ def _refuse_kernel(decided: Publication) -> None:
             " any other record",
             hint="publish with another method, or with DuckDB",
         )
-
-
-def _prepared_instance(
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[Instance, str, tuple[str, ...]]:
-    """Return the prepared instance of a connection, its database and its search path."""
-    try:
-        ((name, database, schemas),) = connection.execute(
-            "SELECT _priv_instance(1), current_database(), current_schemas(false)"
-        ).fetchall()
-        instance = find(str(name))
-    except duckdb.Error:
-        instance = None
-    if instance is None:
-        raise NotInstalled(
-            "the connection is not prepared for publishing",
-            hint="call duckdb_priv.install(connection), or open it with duckdb_priv.connect(…)",
-        )
-    return instance, str(database), tuple(schemas)
 
 
 @contextmanager

@@ -29,6 +29,19 @@ def types_of(connection: Any, rows: str) -> dict[str, str]:
     return {row[0]: row[1] for row in connection.execute(f"DESCRIBE FROM {rows}").fetchall()}
 
 
+def named_rows(connection: Any, query: str, parameters: Any = None) -> list[dict[str, Any]]:
+    """Run a query, and return its rows as dictionaries by column.
+
+    >>> import duckdb
+    >>> with duckdb.connect() as connection:
+    ...     named_rows(connection, "SELECT $a AS a, 2 AS b", {"a": 1})
+    [{'a': 1, 'b': 2}]
+    """
+    found = connection.execute(query, parameters or [])
+    names = [name for name, *_ in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
 def select(columns: Iterable[str], rows: str) -> str:
     """Write the query of some expressions.
 

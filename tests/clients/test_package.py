@@ -92,7 +92,7 @@ def test_the_wheel_says_what_it_is(built: dict[str, Path]) -> None:
     assert found[name.replace("METADATA", "licenses/LICENSE")] == (ROOT / "LICENSE").read_bytes()
     commands = ConfigParser(delimiters=["="])
     commands.read_string(found[name.replace("METADATA", "entry_points.txt")].decode())
-    assert dict(commands["console_scripts"]) == {"duckdb-priv": "duckdb_priv.shell.cli:main"}
+    assert dict(commands["console_scripts"]) == {"duckdb-priv": "duckdb_priv.__main__:main"}
     dialect = "duckdb_priv.ordinary.dialect:Dialect"
     assert dict(commands["sqlalchemy.dialects"]) == {"duckdb_priv": dialect, "duckdb.priv": dialect}
 

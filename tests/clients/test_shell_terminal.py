@@ -21,11 +21,12 @@ import duckdb_priv
 
 pexpect = pytest.importorskip("pexpect", reason="terminals need pexpect, which Windows lacks")
 
-PROGRAM = [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()"]
+PROGRAM = [sys.executable, "-m", "duckdb_priv"]
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>])")
 ENDLESS = (
     "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3;"
 )
+ROOT = Path(duckdb_priv.__file__).parents[1]
 ALONE = "SET threads = 1;"
 """What is stopped in a while need not keep all cores at work."""
 PROMPT = "priv>"
@@ -277,6 +278,31 @@ def test_ctrl_c_ends_a_run_without_a_terminal(moment: float) -> None:
     assert process.returncode == 130
     assert error == "stopped\n"
     assert "after" not in out
+
+
+LOADING = """
+import time
+
+print("loading", flush=True)
+try:
+    while True:
+        time.sleep(60)
+except BaseException as error:
+    raise ImportError("initialization failed") from error
+"""
+"""A library that Ctrl-C reaches while it loads, and that hides this from its importer."""
+
+
+def test_ctrl_c_while_the_program_loads_is_one_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "click.py").write_text(LOADING)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    with without_terminal() as (process, lines):
+        assert lines.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=600)
+    assert (process.returncode, out, error) == (130, "", "stopped\n")
 
 
 def test_a_reader_that_goes_away_ends_the_run() -> None:

@@ -354,6 +354,7 @@ def test_every_dot_command_is_in_help_and_in_the_document(shell: Screen) -> None
         assert re.search(rf"^ +\.{name}\b", answer, re.MULTILINE)
         assert f"`.{name}" in document
     assert "priv.publish_uniform" in answer
+    assert COMMANDS["mode"].meaning.endswith(f": {', '.join(MODES)}")
 
 
 def test_help_on_one_function_is_its_reference(fresh: Screen) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from duckdb_priv.engine.instance import find
 from duckdb_priv.engine.procedures import undone
+from duckdb_priv.engine.workspace import Caller
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import derivation, steps
 from duckdb_priv.publisher.publication import Publication
@@ -36,8 +36,7 @@ def con(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def test_the_former_release_is_whole_until_the_next_one_is_written_and_charged(con):
     seen = {}
-    ((name,),) = con.execute("SELECT _priv_instance(0)").fetchall()
-    with undone(find(name), "memory", ("main",)) as workspace:
+    with undone(Caller.of(con)) as workspace:
         method = METHODS["uniform"]
         request, arguments = method.read(GIVEN)
         publication = Publication(workspace, method, request, arguments, GIVEN, method.name)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, chi2
 
-from duckdb_priv.engine.instance import find
+from duckdb_priv.engine.instance import instance_of
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import open_source
 from duckdb_priv.engine.workspace import Workspace
@@ -155,9 +155,8 @@ def test_levels_are_chosen_with_the_probabilities_of_the_exponential_mechanism(c
     expected /= expected.sum()
     assert np.sort(expected)[-3:].min() > 1e-3, "the test would not notice a wrong rate"
 
-    (name,) = con.execute("SELECT _priv_instance(1)").fetchall()[0]
-    instance = find(name)
-    workspace = Workspace(instance, con.cursor(), "memory")
+    instance = instance_of(con)
+    workspace = Workspace(instance, "memory", cursor=con.cursor())
     source = open_source(workspace, "small", Roles())
     hierarchies = open_hierarchies(workspace, source, "small_rules")
     lattice = Lattice(tuple(each.codes for each in hierarchies))
