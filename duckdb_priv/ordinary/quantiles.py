@@ -78,12 +78,13 @@ class Quantiled:
             places |= _moments(intervals, measure[0], places)
             self._steps += intervals.steps()
             taken.taken |= intervals.taken.taken
-        for each in ("below", "total", "at_most", "following"):
+        for each in ("below", "total", "largest", "smallest", "following"):
             places[each] = text(taken.fresh(each))
         groups, columns = list(map(text, counted.keys)), list(quantiles)
         selected = groups.copy()
         for name, quantile in quantiles.items():
             one = places | {"share": f"({text(quantile.share)})"}
+            one["at_most"] = _filled("at_most", one)
             one["quantile"] = _estimate(quantile, one)
             selected.append(f"{one['quantile']} AS {text(name)}")
             if has_ends:

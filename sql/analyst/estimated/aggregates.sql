@@ -61,8 +61,8 @@ system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL
 {v: [m.v[i] FOR i IN m.l], c: [m.c[i] FOR i IN m.l]}
 
 -- name: monotone
--- The middle between the largest sum before and the smallest one after, which never falls, and t, the sum of all weights.
-{v: m.v, t: m.c[len(m.c)], n: [round((z[1] + z[2]) / 2, 6) FOR z IN list_zip(@largest@, @smallest@)]}
+-- The largest sum before and the smallest one after, of which neither falls, and t, the sum of all weights.
+{v: m.v, t: m.c[len(m.c)], n: list_zip(@largest@, @smallest@)}
 
 -- name: scanned
 -- All running sums, maxima or minima of numbers: each step is over twice as many of them.
@@ -79,21 +79,24 @@ greatest(a[i], a[CASE WHEN i > s[1] THEN CAST(i - s[1] AS BIGINT) END])
 least(a[i], a[i + CAST(s[1] AS BIGINT)])
 
 -- name: quantiles
-{f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END
-     FOR s IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(_share AS VARCHAR), '[]'), ',')]]}
+-- The number of records up to a value is between the two sums, as far as the share is between 0 and 1 (ordinary/quantiles.sql).
+{f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END FOR m IN [
+    {v: m.v, t: m.t, s: s.share, d: s.descending, n: [round(z[1] + s.share * (z[2] - z[1]), 6) FOR z IN m.n]}
+    FOR s IN [{share: CASE WHEN q < 0 THEN 1 + q ELSE q END, descending: q < 0}
+        FOR q IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(_share AS VARCHAR), '[]'), ',')]]]]}
 
 -- name: continuous
 -- As far between two values as the share is between their records. The text of a value becomes a number, as dates do not.
 [CASE WHEN p.a IS NULL OR p.b IS NULL THEN error(@between@) ELSE p.a + (p.b - p.a) * (p.r - floor(p.r)) END
- FOR p IN [{r: r, a: @at_floor@, b: @at_ceiling@} FOR r IN [greatest(round((CASE WHEN s < 0 THEN 1 + s ELSE s END) * (m.t - 1), 6), 0)]]][1]
+ FOR p IN [{r: r, a: @at_floor@, b: @at_ceiling@} FOR r IN [greatest(round(m.s * (m.t - 1), 6), 0)]]][1]
 
 -- name: at
 TRY_CAST(CAST([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > @place@)][1] AS VARCHAR) AS DOUBLE)
 
 -- name: discrete
 -- The smallest value that reaches the share; for a negative one, counted from the largest value.
-CASE WHEN s >= 0 THEN [m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] >= round(s * m.t, 6))][1]
-    ELSE coalesce([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > round((1 + s) * m.t, 6))][1], m.v[len(m.v)]) END
+CASE WHEN m.d THEN coalesce([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > round(m.s * m.t, 6))][1], m.v[len(m.v)])
+    ELSE [m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] >= round(m.s * m.t, 6))][1] END
 
 -- name: text_of_shares
 CASE WHEN starts_with(CAST(_share AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END

@@ -9,10 +9,15 @@ SELECT *, sum(@n@) OVER (@by@ORDER BY @value@ ASC) AS @below@, sum(@n@) OVER (@b
 FROM @estimates@
 
 -- name: monotone
--- The middle between the largest estimate before and the smallest one after: it never falls.
-SELECT *, (max(@below@) OVER (@by@ORDER BY @value@ ASC) + min(@below@) OVER (@by@ORDER BY @value@ DESC)) / 2 AS @at_most@,
+-- The largest estimate before and the smallest one after: neither falls.
+SELECT *, max(@below@) OVER (@by@ORDER BY @value@ ASC) AS @largest@, min(@below@) OVER (@by@ORDER BY @value@ DESC) AS @smallest@,
   coalesce(lead(@value@) OVER (@by@ORDER BY @value@ ASC), @value@) AS @following@
 FROM @ranked@
+
+-- name: at_most
+-- Between the two, as far as the share is between 0 and 1. The largest of many estimates is too large, and near the largest value only
+-- the estimates before are many; near the smallest value only those after. The middle would move quantiles away from both ends.
+(@largest@ + @share@ * (@smallest@ - @largest@))
 
 -- name: discrete
 -- The smallest value that reaches the share.
