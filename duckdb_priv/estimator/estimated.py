@@ -24,7 +24,7 @@ from duckdb_priv.estimator.estimated_ends import Ends, formulas
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE
+from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, centred
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import fill
 
@@ -164,8 +164,11 @@ def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     known = " AND ".join(f"{each} IS NOT NULL" for each in arguments.split(", "))
 
     def of_sums(found: re.Match[str]) -> str:
-        name, whole = found[0], f"(m).{found[0]}"
-        return whole if len(name) == 1 else f"({whole} - (m).{name[0]} * (m).{name[1]} / (m).n)"
+        whole = f"(m).{found[0]}"
+        if len(found[0]) == 1:
+            return whole
+        one, two = (f"(m).{each}" for each in found[0])
+        return centred(whole, one, two, "(m).n")
 
     # In a table with weights, their column is a DOUBLE.
     weight = 'TRY_CAST("current_role" AS DOUBLE)'

@@ -138,6 +138,23 @@ def mean_of(form: Form) -> Chain:
     )
 
 
+def law_of_scales(slope: str, size: str, noisy: str, known: str) -> str:
+    """Write the law of a set of values if rows differ in their scale, from its slope at the scale 1.
+
+    ``noisy`` is the scale of the rows from which the noise comes. The condition ``known`` says that all rows count the
+    same, as for the whole domain.
+    """
+    some = f"CASE WHEN {known} THEN 0 ELSE 1 END"
+    return struct(
+        slope=f"{some} * {slope}",
+        half_step=f"{some} * (1 + {size} * {noisy}) / 2",
+        upward=f"{some} * (1 + {slope} * {noisy})",
+        downward=f"{some} * (1 - {slope} * {noisy})",
+        shrinkage="0e0",
+        noisy=noisy,
+    )
+
+
 def mistake(*conditions: tuple[str, str]) -> str:
     """Write the message of the first condition that does not hold; NULL if all hold.
 

@@ -15,6 +15,7 @@ from duckdb_priv.estimator.lets import StructFields, let, struct
 from duckdb_priv.estimator.lookup import Lookup, decoded_rows
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
+    law_of_scales,
     listed,
     ordinary,
 )
@@ -45,20 +46,6 @@ class SetLaws(StructFields):
         self.form, self._of = FORMS[form], of
         self._shape = of.shapes[form]
         super().__init__()
-
-    @staticmethod
-    def _scaled_law(size: str, values: str, noisy: str) -> str:
-        """Write the law of a set of ``values`` values, for rows with the noise of the scale ``noisy``."""
-        spread = f"({size} - 2 * {values})"
-        some = f"CASE WHEN {values} = {size} THEN 0 ELSE 1 END"
-        return struct(
-            slope=f"{some} * {spread}",
-            half_step=f"{some} * (1 + {size} * {noisy}) / 2",
-            upward=f"{some} * (1 + {spread} * {noisy})",
-            downward=f"{some} * (1 - {spread} * {noisy})",
-            shrinkage="0e0",
-            noisy=noisy,
-        )
 
     def constant(self, name: str) -> str:
         """Write a constant of the release."""
@@ -157,7 +144,7 @@ class SetLaws(StructFields):
             law = self._law_of("(w).places", "(w).row")
             return let("w", law, places=places, row=self._row(places, inline=True))
         if self.form.varied:
-            return self._scaled_law(size, count, noisy)
+            return law_of_scales(f"({size} - 2 * {count})", size, noisy, f"{count} = {size}")
         step, other = self._step, f"{count} * {self._number('other')} * {self._step}"
         return let(
             "k",

@@ -21,6 +21,7 @@ from duckdb_priv.estimator.set_formulas import (
     formula,
     functional,
     interval,
+    law_of_scales,
     listed,
     mean_of,
     plausible,
@@ -191,7 +192,7 @@ class Sets(SetLaws):
         both = part.rows.times(part.rows).times(SCALES)
         noisy = f"coalesce({self.total(both.times(SCALES))} / nullif({self.total(both)}, 0), 0)"
         size, values = self.take(self._of.size()), self._size(part.values)
-        return self._scaled_law(size, values, noisy)
+        return law_of_scales(f"({size} - 2 * {values})", size, noisy, f"{values} = {size}")
 
     def _require_plausible(self, part: Part) -> None:
         """Require that the number of rows showing one of the values is plausible by chance."""

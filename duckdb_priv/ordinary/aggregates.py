@@ -15,7 +15,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import first, nodes
 from duckdb_priv.ordinary.published import functions
-from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, OF_PAIRS
+from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, OF_PAIRS, centred
 
 ONE = "1"
 NAMES = {
@@ -427,12 +427,10 @@ def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Ex
         def written(part: exp.Expr) -> exp.Expr:
             if not isinstance(part, exp.Column):
                 return part
-            total = known[part.name].copy()
             if len(part.name) == 1:
-                return total
-            one, two = (known[letter].copy() for letter in part.name)
-            means = exp.Div(this=exp.Mul(this=one, expression=two), expression=known["n"].copy())
-            return exp.paren(exp.Sub(this=total, expression=means))
+                return known[part.name].copy()
+            sums = (known[each].sql("duckdb") for each in (part.name, *part.name, "n"))
+            return exp.maybe_parse(centred(*sums), dialect="duckdb")
 
         return formula.transform(written)
 

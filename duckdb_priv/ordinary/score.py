@@ -14,7 +14,7 @@ from sqlglot import exp
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import formula as sets_formula
-from duckdb_priv.estimator.set_formulas import functional, mean_of
+from duckdb_priv.estimator.set_formulas import functional, law_of_scales, mean_of
 from duckdb_priv.ordinary.frame import Measure
 from duckdb_priv.ordinary.laws import Laws
 from duckdb_priv.ordinary.names import text
@@ -252,11 +252,8 @@ class Score:
             for count in (scale, f"{scale} ** 2")
         )
         noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
-        return struct(
-            slope=f"{law}.slope", half_step=f"(1 + {attribute.size} * {noisy}) / 2",
-            upward=f"1 + {law}.slope * {noisy}", downward=f"1 - {law}.slope * {noisy}",
-            shrinkage="0e0", noisy=noisy,
-        )  # fmt: skip
+        # All rows count the same for a set of all values, and for one of none.
+        return law_of_scales(f"{law}.slope", str(attribute.size), noisy, f"{law}.half_step = 0")
 
     def _of_groups(self, name: str, z: str) -> str:
         """Write the test input if true values are random given the published ones: groups determine the variance."""

@@ -30,3 +30,16 @@ SQUARED = (
     *OF_ONE, "corr", "kurtosis", "kurtosis_pop", "skewness", "sem", "regr_r2", "regr_sxx", "regr_syy",
 )  # fmt: skip
 """Aggregates that square their argument."""
+
+
+def centred(products: str, one: str, two: str, records: str) -> str:
+    """Write a sum of products of distances from the means, from the sum of the products and the sums of both factors.
+
+    If one of them is constant, rounding leaves less than 1e-12 of the sum, which is written as 0.
+
+    >>> import duckdb
+    >>> duckdb.connect().execute(f"SELECT {centred('3 * 0.1::DOUBLE ** 2', '0.3::DOUBLE', '0.3', '3')}").fetchall()
+    [(0.0,)]
+    """
+    distances = f"({products} - {one} * {two} / {records})"
+    return f"(CASE WHEN abs({distances}) > 1e-12 * abs({products}) THEN {distances} ELSE 0e0 END)"

@@ -199,6 +199,31 @@ def test_what_nobody_can_be_is_known(form: str, where: str, release, estimated) 
     )
     asked = f"SELECT {with_ends} FROM visits WHERE {where}"
     assert estimated(form).execute(asked).fetchall() == expected
+    within = f"SELECT count_if({where}) AS n, sum(if({where}, age, 0)) AS s FROM visits"
+    assert reconstruct(release(form), within, intervals=True).fetchall() == [(0,) * 8]
+    both = within.replace(" AS n", f", count_if_low({where}), count_if_high({where})")
+    assert estimated(form).execute(both).fetchall() == [(0,) * 4]
+
+
+@pytest.mark.parametrize("form", ["two_weights", "two_attributes", "by_group", "operator"])
+def test_a_constant_does_not_vary(form: str, release, estimated) -> None:
+    """Rounding leaves no variance, and no slope along it."""
+    query = (
+        "SELECT ward, sqrt(var_samp(0.1)) AS s, stddev(if(disease = 'flu', 1 / 3, 1 / 3)) AS d,"
+        " covar_pop(cost, 0.1) AS c, regr_slope(cost, 0.1) AS b, regr_r2(cost, 0.1) AS r,"
+        " regr_intercept(0.7, cost) AS a"
+        " FROM visits WHERE disease <> 'flu' GROUP BY ward ORDER BY ward"
+    )
+    for answer in (estimated(form).execute(query), reconstruct(release(form), query)):
+        for _, *zeros, slope, fit, intercept in answer.fetchall():
+            assert (zeros, slope, fit, intercept) == ([0, 0, 0], None, None, pytest.approx(0.7))
+
+
+def test_what_adds_up_to_whole_numbers_is_not_divided_as_them(estimated) -> None:
+    """As ``docs/sql.md`` says: a macro has one type, whether it adds up weights or records."""
+    asked = "SELECT floor(sum(age) / 11), sum(age) // 11, sum(age) / 11 FROM visits"
+    ((floor, whole, part),) = estimated("two_weights").execute(asked).fetchall()
+    assert floor < whole == part < floor + 1
 
 
 def test_quantiles_of_other_tables_are_those_of_duckdb(estimated) -> None:

@@ -22,15 +22,15 @@
 -- many blocks there are and hold a value, k.blocks and k.held, of base blocks as many as k.stride, and the two probabilities
 -- of a single value, k.own and k.other. Of h the mean of the square and of the third power are taken under the law of a record
 -- that has one of the set, and of one that has another value, on average over the values of the design: q.inside and
--- q.outside are the probabilities of each block.
-[{slope: l.spread - 1 - l.scatter, half_step: 0.5 / (k.own - k.other), spread: l.spread - 1 - l.scatter,
+-- q.outside are the probabilities of each block. No record has one of a set of no value.
+[{slope: l.spread - 1 - l.scatter, half_step: CASE WHEN k.size > 0 THEN 0.5 / (k.own - k.other) ELSE 0 END, spread: l.spread - 1 - l.scatter,
   scatter: l.scatter, most_scatter: l.scatter, upward: coalesce(l.third / nullif(l.scatter, 0), 0),
   downward: coalesce(-l.lean / nullif(l.spread - 1, 0), 0), shrinkage: 0e0}
  FOR l IN [
     [{spread: list_sum([p.inside * p.h ** 2 FOR p IN q]), lean: list_sum([p.inside * (p.h - 1) ** 3 FOR p IN q]),
       scatter: list_sum([p.outside * p.h ** 2 FOR p IN q]), third: list_sum([p.outside * p.h ** 3 FOR p IN q])}
      FOR q IN [
-        [[{h: h, inside: b.free + b.more * (h * (k.own - k.other) + k.size * k.other) / k.size,
+        [[{h: h, inside: b.free + b.more * (h * (k.own - k.other) + k.size * k.other) / greatest(k.size, 1),
            outside: b.free + coalesce(b.more * (k.held / k.stride - h * (k.own - k.other) - k.size * k.other)
                / nullif(k.blocks / k.stride - k.size, 0), 0)} FOR h IN k.h]
          FOR b IN [{free: (1 - k.own) / (k.blocks - k.held),
