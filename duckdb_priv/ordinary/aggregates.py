@@ -357,19 +357,28 @@ def _summed(of: Sum, value: exp.Expr) -> Sum:
 
 
 def only_branch(value: exp.Expr, *, zero: bool = True) -> tuple[exp.Expr, exp.Expr] | None:
-    """Return condition and value of a CASE or IF with one branch whose ELSE is NULL or, if ``zero``, 0."""
+    """Return condition and value of a CASE or IF with one branch whose ELSE is NULL or, if ``zero``, 0.
+
+    >>> import sqlglot
+    >>> [each.sql() for each in only_branch(sqlglot.parse_one("CASE WHEN b > 0 THEN a / b ELSE 0 END"))]
+    ['b > 0', 'a / b']
+    >>> only_branch(sqlglot.parse_one("CASE WHEN b > 0 THEN a ELSE 7 END"))
+    """
     if isinstance(value, exp.If):
         branches, default = [value], value.args.get("false")
     elif isinstance(value, exp.Case) and value.this is None:
         branches, default = value.args["ifs"], value.args.get("default")
     else:
         return None
-    nothing = default is None or isinstance(default, exp.Null)
-    if zero and isinstance(default, exp.Literal) and not default.is_string:
-        nothing = nothing or float(default.name) == 0
+    nothing = default is None or isinstance(default, exp.Null) or (zero and is_zero(default))
     if len(branches) != 1 or not nothing:
         return None
     return branches[0].this, branches[0].args["true"]
+
+
+def is_zero(value: exp.Expr) -> bool:
+    """Whether an expression is the number 0."""
+    return isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0
 
 
 def _not_null(value: exp.Expr) -> list[exp.Expr]:

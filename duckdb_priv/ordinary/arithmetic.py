@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from duckdb_priv.ordinary.aggregates import is_zero, only_branch
 from duckdb_priv.ordinary.names import nodes, text
 
 Summands = Mapping[str, str]
@@ -89,32 +90,12 @@ def _within(value: exp.Expr) -> exp.Expr | None:
         if all(isinstance(each, exp.Null | exp.Literal) for each in value.expressions):
             found = value.this
     elif isinstance(value, exp.Greatest):
-        if all(_is_zero(each) for each in value.expressions):
+        if all(isinstance(each, exp.Null) or is_zero(each) for each in value.expressions):
             found = value.this
     else:
-        guarded = within_case(value)
+        guarded = only_branch(value)
         found = guarded[1] if guarded is not None else None
     return found
-
-
-def within_case(value: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-    """Return the condition and the number of a CASE that returns a number, or else 0 or NULL.
-
-    >>> import sqlglot
-    >>> [each.sql() for each in within_case(sqlglot.parse_one("CASE WHEN b > 0 THEN a / b ELSE 0 END"))]
-    ['b > 0', 'a / b']
-    >>> within_case(sqlglot.parse_one("CASE WHEN b > 0 THEN a ELSE 7 END"))
-    """
-    if not isinstance(value, exp.Case) or value.this is not None or len(value.args["ifs"]) != 1:
-        return None
-    (when,), default = value.args["ifs"], value.args.get("default")
-    return (when.this, when.args["true"]) if default is None or _is_zero(default) else None
-
-
-def _is_zero(value: exp.Expr) -> bool:
-    return isinstance(value, exp.Null) or (
-        isinstance(value, exp.Literal) and not value.is_string and float(value.name) == 0
-    )
 
 
 def _function(value: exp.Expr, estimates: Collection[str]) -> Function | None:

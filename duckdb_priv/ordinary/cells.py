@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import DUCKDB, LINE, Names, column, text
+from duckdb_priv.ordinary.names import DUCKDB, Names, column, filtered, select_sql, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.scope import MARK, FromItem, Kind, kind
 from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS, as_number
@@ -95,14 +95,14 @@ class Cells:
         product = " * ".join(
             [as_number(text(each), OF_NUMBERS) for each in factors] + [scale] * bool(scale)
         )
-        found = (f"sum({product})" if product else "count(*)") + _filter(conditions)
+        found = (f"sum({product})" if product else "count(*)") + filtered(map(text, conditions))
         if product and not factors:
             found = f"coalesce({found}, 0)"
         return self._column(found, "n" if not factors and not conditions else "sum")
 
     def aggregate(self, name: str, argument: exp.Expr, conditions: Sequence[exp.Expr]) -> str:
         """Return the column with any other aggregate over the rows of a cell."""
-        return self._column(f"{name}({text(argument)}){_filter(conditions)}", name)
+        return self._column(f"{name}({text(argument)}){filtered(map(text, conditions))}", name)
 
     @property
     def columns(self) -> list[str]:
@@ -118,15 +118,12 @@ class Cells:
         ]
         reported = [self._qualified(each.column) for each in self.attributes.values()]
         sums = [f"{found} AS {text(name)}" for found, name in self._sums.items()]
-        lines = [
-            f"SELECT {', '.join([*named, *reported, *sums])}",
-            f"FROM {text(self.source.node)}",
-        ]
-        if self.conditions:
-            lines.append(f"WHERE {' AND '.join(map(_paren, self.conditions))}")
-        if named or reported:
-            lines.append("GROUP BY ALL")
-        return LINE.join(lines)
+        return select_sql(
+            [*named, *reported, *sums],
+            text(self.source.node),
+            [text(each) for each in self.conditions],
+            ["ALL"] if named or reported else [],
+        )
 
     @property
     def scale(self) -> str:
@@ -162,12 +159,3 @@ def _is_value(node: exp.Expr) -> bool:
     """Whether a node is an expression whose value a column can hold."""
     is_branch = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return isinstance(node, exp.Condition) and not isinstance(node, NO_VALUES) and not is_branch
-
-
-def _filter(conditions: Sequence[exp.Expr]) -> str:
-    written = " AND ".join(f"({text(each)})" for each in conditions)
-    return f" FILTER (WHERE {written})" if written else ""
-
-
-def _paren(node: exp.Expr) -> str:
-    return f"({text(node)})" if isinstance(node, exp.Or) else text(node)

@@ -14,9 +14,9 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.estimator.estimated_names import RANDOM
 from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
-from duckdb_priv.ordinary.names import Names, named, nodes, text
+from duckdb_priv.ordinary.names import Names, first, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
-from duckdb_priv.ordinary.rows import UNNEST, blocked_error, unnests
+from duckdb_priv.ordinary.rows import UNNEST, blocked_error, is_star, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem, holder
 from duckdb_priv.sqltext.moments import SQUARED
 
@@ -65,7 +65,7 @@ def check(
                 hint="write its body instead",
             )
     for star in select.expressions:
-        if isinstance(star, exp.Star | exp.Columns) or any(True for _ in nodes(star, exp.Columns)):
+        if is_star(star) or first(star, exp.Columns):
             raise QueryRefused(
                 "* in a SELECT that counts does not say what is counted",
                 hint="name the columns, and count(*)",
@@ -254,10 +254,10 @@ def noisy_columns(
 
 def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> None:
     """Refuse expressions that square or select the noise of estimates, and totals of groups selected by estimates."""
-    if not any(each.noisy for each in sources):
+    if not any(each.scope and each.scope.noisy for each in sources):
         return
     where = select.args.get("where")
-    chosen = any(each.chosen for each in sources) or (
+    chosen = any(each.is_chosen for each in sources) or (
         where is not None and any(_noisy(where, sources))
     )
     for item in [*select.expressions, select.args.get("having"), select.args.get("order")]:
@@ -297,7 +297,7 @@ def _picks(aggregate: exp.Expr) -> bool:
 
 def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:
     for column in nodes(node, exp.Column):
-        if any(each.owns(column) and column.name.lower() in each.noisy for each in sources):
+        if any(each.is_noisy(column) for each in sources):
             yield column
 
 

@@ -22,7 +22,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.aggregates import Plain, Quantile, Sum, Zero
 from duckdb_priv.ordinary.cells import OF_NUMBERS, Cells
-from duckdb_priv.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, Steps, filtered
+from duckdb_priv.ordinary.frame import CLASSES, Frame, Measure, PlainColumn, Steps
 from duckdb_priv.ordinary.grouping import (
     group_keys,
     grouped_by,
@@ -31,11 +31,11 @@ from duckdb_priv.ordinary.grouping import (
     keys_to_where,
 )
 from duckdb_priv.ordinary.intervals import Intervals
-from duckdb_priv.ordinary.names import Names, column, first, named, nodes, text
+from duckdb_priv.ordinary.names import Names, column, filtered, first, named, nodes, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
 from duckdb_priv.ordinary.rows import called
-from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, FromItem, Kind, from_items
+from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, Kind, Scope
 from duckdb_priv.ordinary.windows import write_out_names
 from duckdb_priv.sqltext.numbers import as_number
 
@@ -44,10 +44,7 @@ from duckdb_priv.sqltext.numbers import as_number
 class Estimation:
     """A SELECT that is being rewritten, and the columns of estimates that it needs."""
 
-    select: exp.Select
-    source: FromItem
-    sources: Sequence[FromItem]
-    outer: frozenset[int]
+    scope: Scope
     connection: ConnectedTables
     names: Names
     outputs: Sequence[str]
@@ -62,14 +59,17 @@ class Estimation:
     """Quantiles, by column in the estimates."""
 
     def __post_init__(self) -> None:
+        self.select, (self.source,) = self.scope.select, self.scope.asked
         # In GROUP BY, a column of another table takes precedence over a key of the same name.
-        others = {name for each in self.sources if each is not self.source for name in each.columns}
+        tables = (each for each in self.scope.sources if each is not self.source)
+        others = {name for each in tables for name in each.columns}
+        numbers = self.scope.around
         around = frozenset(
             each.name.lower()
             for each in nodes(self.select, exp.Column)
-            if each.meta.get(MARK) in self.outer
+            if each.meta.get(MARK) in numbers
         )
-        self.cells = Cells(self.source, self.outer, others | around)
+        self.cells = Cells(self.source, numbers, others | around)
         self._table = self.names.fresh("estimates")
         if self.confidence is not None:
             write_out_names(self.select)
@@ -182,12 +182,8 @@ class Estimation:
         if select.args.get("group") is None:
             select.set("group", exp.Group(expressions=[]))
         select.args["group"].append("expressions", value.copy())
-        sources = []
-        for old, item in zip(self.sources, from_items(select), strict=True):
-            sources.append(replace(old, node=item))
-            sources[-1].number = old.number
-        source = sources[list(self.sources).index(self.source)]
-        inner = Estimation(select, source, sources, self.outer, self.connection, self.names, [])
+        scope = replace(self.scope, select=select)
+        inner = Estimation(scope, self.connection, self.names, [])
         inner.sum(Sum(zero=Zero.ALWAYS))
         groups = tuple(inner._keys.values())[: len(self._keys)]
         return Counted(inner._frame(), inner.measures, inner._keys[value], groups)
@@ -237,9 +233,9 @@ class Estimation:
 
     def _tables(self, joins: Sequence[exp.Join]) -> str:
         """Write FROM over the classes; conditions of joins use columns of the cells, or attributes."""
-        start = self.select.args["from_"].this
-        tables = CLASSES if start is self.source.node else text(start)
-        for join in joins:
+        place = self.scope.sources.index(self.source)
+        tables = text(self.select.args["from_"].this) if place else CLASSES
+        for number, join in enumerate(joins, start=1):
             for name in join.args.get("using") or ():
                 if name.name.lower() in self.source.columns:
                     self.cells.kept(self._own(name.name))
@@ -247,7 +243,7 @@ class Estimation:
                 join.set("on", self.cells.kept(join.args["on"]))
             if not isinstance(join.this, exp.Table):
                 self.cells.keep_within(join.this)
-            if join.this is self.source.node:
+            if number == place:
                 join.set("this", exp.to_identifier(CLASSES))
             written = text(join)
             tables += written if written.startswith(",") else f" {written}"
@@ -303,7 +299,7 @@ class Estimation:
         if not isinstance(node, exp.Query) and node.unnest() in self._keys:
             return column(self._keys[node.unnest()], self._table if within else None)
         if isinstance(node, exp.Column):
-            if any(each.owns(node) for each in self.sources):
+            if any(each.owns(node) for each in self.scope.sources):
                 raise QueryRefused(
                     f'"{node.name}" is neither in GROUP BY nor summed up', hint="add it to GROUP BY"
                 )

@@ -12,7 +12,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
-from duckdb_priv.ordinary.names import LINE, Names, indented, text
+from duckdb_priv.ordinary.names import LINE, Names, filtered, indented, select_sql, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.values import law_sql, true_value, weight_sql
 from duckdb_priv.sqltext.literals import exact
@@ -270,24 +270,6 @@ class Frame:
         )
 
 
-def select_sql(
-    selected: Sequence[str],
-    tables: str,
-    where: Sequence[str] = (),
-    groups: Sequence[str] = (),
-    having: str = "",
-) -> str:
-    """Write a SELECT, one line for each clause."""
-    lines = [f"SELECT {', '.join(selected)}", f"FROM {tables}"]
-    if where:
-        lines.append(f"WHERE {' AND '.join(map(parenthesized, where))}")
-    if groups:
-        lines.append(f"GROUP BY {', '.join(groups)}")
-    if having:
-        lines.append(f"HAVING {having}")
-    return LINE.join(lines)
-
-
 def known(total: str, partly_unknown: bool) -> str:
     """Write a sum of weights that raises an error if a weight is unknown (NaN)."""
     if not partly_unknown:
@@ -295,17 +277,3 @@ def known(total: str, partly_unknown: bool) -> str:
     return (
         f"[CASE WHEN isnan(e) THEN error({literal(SAYS_NOTHING)}) ELSE e END FOR e IN [{total}]][1]"
     )
-
-
-def filtered(conditions: Sequence[str]) -> str:
-    """Write a FILTER, if there are conditions."""
-    return f" FILTER (WHERE {' AND '.join(map(parenthesized, conditions))})" if conditions else ""
-
-
-def parenthesized(condition: str) -> str:
-    """Write a condition so that AND may follow it.
-
-    >>> parenthesized("a = 1 OR b = 2"), parenthesized("a = 1")
-    ('(a = 1 OR b = 2)', 'a = 1')
-    """
-    return f"({condition})" if " OR " in condition else condition

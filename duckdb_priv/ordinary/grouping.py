@@ -34,7 +34,7 @@ def group_keys(select: exp.Select, taken: Collection[str]) -> dict[exp.Expr, str
             if not aggregates.has_aggregates(item.unalias()):
                 group.append("expressions", item.unalias().copy())
     for each in list(nodes(group, exp.Literal)):
-        if _is_position(each, group):
+        if _is_position(each, group) and 0 < int(each.name) <= len(items):
             each.replace(items[int(each.name) - 1].unalias().copy())
     for element in group.expressions:
         for key in grouped_by(element):

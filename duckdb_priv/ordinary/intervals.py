@@ -19,16 +19,16 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import combination, interval, quotient
+from duckdb_priv.ordinary.aggregates import only_branch
 from duckdb_priv.ordinary.arithmetic import (
     Function,
     Ratio,
     Summands,
     understand,
-    within_case,
 )
-from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps, select_sql
+from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps
 from duckdb_priv.ordinary.laws import TABLE
-from duckdb_priv.ordinary.names import Names, column, named, nodes, text
+from duckdb_priv.ordinary.names import Names, column, named, nodes, select_sql, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.score import LEAST, MOST, Score, of_variance
@@ -138,7 +138,7 @@ class Intervals:
         known = self._known_ends(value)
         if known is not None:
             return known
-        guarded = within_case(value)
+        guarded = only_branch(value)
         if guarded is not None:
             condition, inner = guarded
             ends = self._ends_of(inner)

@@ -13,8 +13,7 @@ from math import prod
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.frame import filtered, select_sql
-from duckdb_priv.ordinary.names import indented, text
+from duckdb_priv.ordinary.names import filtered, indented, select_sql, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import TRUTH_IS_RANDOM, Records, formula
 from duckdb_priv.ordinary.values import true_value, weight_sql

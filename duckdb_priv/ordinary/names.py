@@ -1,9 +1,9 @@
-"""Quote names in SQL, and generate new ones."""
+"""Quote names in SQL, generate new ones, and write queries from their clauses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
@@ -77,6 +77,39 @@ LINE = "\0"
 def indented(query: str) -> str:
     """Write a query as a subquery, on lines of its own."""
     return f"({LINE}    {query.replace(LINE, f'{LINE}    ')}{LINE})"
+
+
+def select_sql(
+    selected: Sequence[str],
+    tables: str,
+    where: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    having: str = "",
+) -> str:
+    """Write a SELECT, one line for each clause."""
+    lines = [f"SELECT {', '.join(selected)}", f"FROM {tables}"]
+    if where:
+        lines.append(f"WHERE {' AND '.join(map(parenthesized, where))}")
+    if groups:
+        lines.append(f"GROUP BY {', '.join(groups)}")
+    if having:
+        lines.append(f"HAVING {having}")
+    return LINE.join(lines)
+
+
+def filtered(conditions: Iterable[str]) -> str:
+    """Write a FILTER, if there are conditions."""
+    joined = " AND ".join(map(parenthesized, conditions))
+    return f" FILTER (WHERE {joined})" if joined else ""
+
+
+def parenthesized(condition: str) -> str:
+    """Write a condition so that AND may follow it.
+
+    >>> parenthesized("a = 1 OR b = 2"), parenthesized("a = 1")
+    ('(a = 1 OR b = 2)', 'a = 1')
+    """
+    return f"({condition})" if " OR " in condition else condition
 
 
 PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")

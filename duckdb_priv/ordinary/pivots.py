@@ -7,6 +7,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import Names, column, nodes
 from duckdb_priv.ordinary.published import ConnectedTables
+from duckdb_priv.ordinary.rows import called, output_name
 
 
 def count_before_pivots(statement: exp.Expr, connection: ConnectedTables, names: Names) -> None:
@@ -26,7 +27,6 @@ def _count_before(pivot: exp.Pivot, names: Names) -> None:
         or pivot.args.get("unpivot")
         or pivot.find_ancestor(exp.Query)
         or not all(isinstance(each, exp.Column) for each in (*keys, *columns))
-        or (len(using) > 1 and not all(isinstance(each, exp.Alias) for each in using))
     ):
         raise pivoted()
     counts, shown = [], []
@@ -34,7 +34,9 @@ def _count_before(pivot: exp.Pivot, names: Names) -> None:
         name = names.fresh("pivoted")
         counts.append(exp.alias_(each.unalias().copy(), name))
         call: exp.Expr = exp.Anonymous(this="any_value", expressions=[column(name)])
-        shown.append(exp.alias_(call, each.args["alias"].copy()) if each.alias else call)
+        # DuckDB names the columns of several aggregates after these.
+        given = each.alias or (output_name(each) if len(using) > 1 else "")
+        shown.append(called(call, given) if given else call)
     selected = {each.name.lower(): each.copy() for each in (*keys, *columns)}
     counted = exp.Select(
         expressions=[*selected.values(), *counts],

@@ -242,11 +242,6 @@ class ConnectedTables:
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
 
-    def attributes(self, table: exp.Table) -> list[str]:
-        """Return the attributes of a table, in lower case."""
-        release = self.release(table)
-        return list(release.attributes) if release is not None else []
-
     def columns(self, source: exp.Expr) -> list[str]:
         """Return the columns of a table that queries may name, in lower case; an empty list if they are unknown."""
         if not isinstance(source, exp.Table):

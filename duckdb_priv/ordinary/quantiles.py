@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
-from duckdb_priv.ordinary.frame import Frame, Measure, Steps, select_sql
+from duckdb_priv.ordinary.frame import Frame, Measure, Steps
 from duckdb_priv.ordinary.intervals import Intervals, Together
-from duckdb_priv.ordinary.names import LINE, Names, text
+from duckdb_priv.ordinary.names import LINE, Names, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 

@@ -25,11 +25,16 @@ from duckdb_priv.ordinary.frame import (
     Measure,
     PlainColumn,
     Steps,
+)
+from duckdb_priv.ordinary.names import (
+    Names,
     filtered,
+    indented,
+    nodes,
     parenthesized,
     select_sql,
+    text,
 )
-from duckdb_priv.ordinary.names import Names, indented, nodes, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,14 +21,14 @@ BLOCKING = {
 }
 """Clauses of a SELECT after which rows cannot be counted by an attribute."""
 UNNEST = "unnest"
+NAMED = "priv_name"
+"""Metadata key: the name of a result without an alias."""
 
 
-def rows_of(
-    select: exp.Select, sources: list[FromItem], columns: dict[str, exp.Expr | None], *, asks: bool
-) -> FromItem:
+def rows_of(result: FromItem, select: exp.Select, sources: list[FromItem]) -> FromItem:
     """Return the result of a SELECT without aggregates: rows, if it is over a release."""
     if not any(each.release or each.rows for each in sources):
-        return FromItem(columns)
+        return result
     if _is_no_limit(select, sources):
         select.set("limit", None)
     why = next((word for name, word in BLOCKING.items() if select.args.get(name)), None)
@@ -36,7 +37,7 @@ def rows_of(
     if any(map(unnests, select.expressions)):
         why = UNNEST
     why = next((each.blocked for each in sources if each.blocked), why)
-    return FromItem(columns, rows=select, sources=sources, asks=asks, blocked=why)
+    return replace(result, rows=True, blocked=why)
 
 
 def unnests(item: exp.Expr) -> bool:
@@ -68,27 +69,37 @@ def blocked_error(why: str, source: FromItem) -> QueryRefused:
 
 def inline(select: exp.Select, source: FromItem, sources: list[FromItem], names: Names) -> None:
     """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions."""
-    assert source.rows is not None
+    assert source.scope is not None
     if any(join.args.get("using") for join in select.args.get("joins") or ()):
         raise QueryRefused(
             "a subquery over perturbed rows that is joined with USING cannot be estimated from",
             hint="write the join with ON",
         )
-    _name_stars(select, sources)
-    inner = source.rows.copy()
+    inner = source.scope.select.copy()
     fresh = _fresh_sources(inner, source, sources, names)
-    numbers = {old.number: new for old, new in zip(source.sources, fresh, strict=True)}
-    for each in list(nodes(select, exp.Column)):
-        value = source.columns[each.name.lower()] if source.owns(each) else None
-        if value is not None:
-            _put(each, _renumbered(value.copy(), numbers))
-    _renumbered(inner, numbers)
+    numbers = {old.number: new for old, new in zip(source.scope.sources, fresh, strict=True)}
+    put_expressions(select, source, sources, numbers)
+    renumbered(inner, numbers)
     _place(select, source, inner)
     _carry_with(select, inner)
     if inner.args.get("where"):
         select.where(inner.args["where"].this, copy=False)
     place = sources.index(source)
     sources[place : place + 1] = fresh
+
+
+def put_expressions(
+    select: exp.Select,
+    source: FromItem,
+    sources: list[FromItem],
+    numbers: Mapping[int, FromItem] = {},
+) -> None:
+    """Replace the columns of a subquery by their expressions, in place; ``numbers`` are the new tables of these."""
+    _name_stars(select, sources)
+    for each in list(nodes(select, exp.Column)):
+        value = source.value(each)
+        if value is not None:
+            _put(each, renumbered(value.copy(), numbers))
 
 
 def _carry_with(select: exp.Select, inner: exp.Select) -> None:
@@ -133,29 +144,36 @@ def is_star(item: exp.Expr) -> bool:
 
 
 def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
-    """Return the columns that an item of a SELECT list passes on, by name; those of a star in lower case."""
+    """Return the columns that an item of a SELECT list passes on, by name; those of a table's star in lower case."""
     if not is_star(item):
         return {output_name(item): item.unalias()}
     star = item.this if isinstance(item, exp.Column) else item
     table = item.table.lower() if isinstance(item, exp.Column) else ""
     left_out = {each.name.lower() for each in star.args.get("except_") or ()}
     found: dict[str, exp.Expr] = {}
+    spelled: dict[str, str] = {}
     for source in sources:
         if table in ("", source.alias.lower()):
-            for name in source.columns:
+            for name, inner in source.columns.items():
                 if name not in left_out and name not in found:
                     found[name] = column(name, source.alias)
                     found[name].meta[MARK] = source.number
+                    spelled[name] = inner if inner and inner.lower() == name else name
     for each in star.args.get("replace") or ():
         found[each.alias.lower()] = each.this
-    return found
+    return {spelled.get(name, name): value for name, value in found.items()}
 
 
 def output_name(item: exp.Expr) -> str:
-    """Return the result column's name of an item of a SELECT list."""
+    """Return the result column's name of an item of a SELECT list.
+
+    It is noted at the first call, because names in the item are resolved afterwards.
+    """
     if isinstance(item, exp.Alias | exp.Column):
         return str(item.alias_or_name)
-    return "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
+    if NAMED not in item.meta:
+        item.meta[NAMED] = "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
+    return str(item.meta[NAMED])
 
 
 def _fresh_sources(
@@ -164,7 +182,8 @@ def _fresh_sources(
     """Add the tables of the subquery to the SELECT, under unused names."""
     taken = {each.alias.lower() for each in sources if each is not source}
     found = []
-    for old, item in zip(source.sources, from_items(inner), strict=True):
+    assert source.scope is not None
+    for old, item in zip(source.scope.sources, from_items(inner), strict=True):
         alias = old.alias if old.alias.lower() not in taken else names.fresh(old.alias)
         taken.add(alias.lower())
         if alias != item.alias_or_name or (not item.args.get("alias") and alias != item.name):
@@ -174,7 +193,7 @@ def _fresh_sources(
     return found
 
 
-def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
+def renumbered(expression: exp.Expr, numbers: Mapping[int, FromItem]) -> exp.Expr:
     """Return an expression with its columns marked as those of the new tables."""
     for each in nodes(expression, exp.Column):
         new = numbers.get(each.meta.get(MARK, -1))
@@ -186,10 +205,13 @@ def _renumbered(expression: exp.Expr, numbers: dict[int, FromItem]) -> exp.Expr:
 
 def _put(old: exp.Column, value: exp.Expr) -> None:
     """Replace a column of the subquery by its expression; in a SELECT list it keeps the name."""
+    simple = exp.Column | exp.Literal | exp.Func | exp.Filter
     if isinstance(old.parent, exp.Select) and old.arg_key == "expressions":
         old.replace(called(value, old.name))
+    elif isinstance(value, simple) and not isinstance(value, exp.Binary):
+        old.replace(value)
     else:
-        old.replace(value if isinstance(value, exp.Column | exp.Literal) else exp.paren(value))
+        old.replace(exp.paren(value))
 
 
 def _place(select: exp.Select, source: FromItem, inner: exp.Select) -> None:

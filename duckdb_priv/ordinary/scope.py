@@ -9,10 +9,10 @@ In HAVING and QUALIFY, a group key does. In ORDER BY the alias comes first, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
-from itertools import count
+from itertools import count, zip_longest
 
 from sqlglot import exp
 
@@ -33,28 +33,24 @@ _numbers = count()
 class FromItem:
     """A table or a subquery, as the query around it sees it."""
 
-    columns: dict[str, exp.Expr | None]
-    """Its columns in lower case, with their expressions in ``rows``; empty if they are unknown."""
+    columns: Mapping[str, str | None]
+    """Its columns in lower case, with their names in the SELECT; empty if they are unknown."""
     alias: str = ""
     node: exp.Expr = field(default_factory=exp.Null)
     """The item in FROM."""
     release: Release | None = None
-    rows: exp.Select | None = None
-    """A SELECT without aggregates, which passes on rows of a release."""
-    sources: list[FromItem] = field(default_factory=list)
-    """The tables of ``rows``."""
+    scope: Scope | None = None
+    """The SELECT whose result it is; the first one of a set operation."""
+    rows: bool = False
+    """Whether it passes on rows of a release."""
     asks: bool = False
-    """Whether ``rows`` uses an attribute itself, and does not only pass it on."""
+    """Whether it uses an attribute of these rows itself, and does not only pass it on."""
     blocked: str | None = None
-    """Why ``rows`` cannot be counted by an attribute, as part of a message."""
+    """Why its rows cannot be counted by an attribute, as part of a message."""
     estimated: bool = False
     """Whether it contains estimates."""
     reported: bool = False
     """Whether a subquery uses reported values."""
-    noisy: frozenset[str] = frozenset()
-    """Columns that are estimates, in lower case."""
-    chosen: bool = False
-    """Whether its rows were selected by estimates."""
     number: int = field(default_factory=lambda: next(_numbers), init=False)
 
     def owns(self, column: exp.Column) -> bool:
@@ -67,36 +63,48 @@ class FromItem:
             return None
         return self.release.attributes.get(column.name.lower())
 
+    def value(self, column: exp.Column) -> exp.Expr | None:
+        """Return the expression of a column of this subquery; None for other columns."""
+        if self.scope is None or not self.owns(column):
+            return None
+        return self.scope.outputs.get(self.columns[column.name.lower()] or "")
+
     def passes_attribute(self, column: exp.Column) -> bool:
-        """Whether a column of this table is an attribute, or depends on one that ``rows`` passes on."""
-        if self.rows is None or not self.owns(column):
+        """Whether a column of this table is an attribute, or depends on one whose rows are passed on."""
+        value = self.value(column) if self.rows else None
+        if value is None or self.scope is None:
             return self.attribute(column) is not None
-        value = self.columns.get(column.name.lower())
-        inner = nodes(value, exp.Column) if value is not None else ()
-        return any(each.passes_attribute(part) for part in inner for each in self.sources)
+        inner = list(nodes(value, exp.Column))
+        return any(each.passes_attribute(part) for part in inner for each in self.scope.sources)
+
+    def is_noisy(self, column: exp.Column) -> bool:
+        """Whether a column of this subquery is an estimate."""
+        if self.scope is None or not self.owns(column):
+            return False
+        return (self.columns.get(column.name.lower()) or "").lower() in self.scope.noisy
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether its rows are selected by estimates."""
+        return self.scope is not None and self.scope.chosen
 
     def released(self) -> FromItem:
         """Return the release that the rows come from."""
-        if self.release is not None:
+        if self.scope is None:
             return self
-        return next(each.released() for each in self.sources if each.release or each.rows)
+        return next(each.released() for each in self.scope.sources if each.release or each.rows)
 
     def blocked_by(self, why: str) -> FromItem:
         """Return the item with rows, if any, that cannot be counted by an attribute."""
-        return self if self.rows is None or self.blocked else replace(self, blocked=why)
+        return replace(self, blocked=why) if self.rows and not self.blocked else self
 
     def renamed(self, item: exp.Expr) -> FromItem:
         """Return the item with the column names that a node of FROM or WITH gives."""
         names = aliased(item)
         if not names:
             return self
-        columns = dict.fromkeys([*names, *list(self.columns)[len(names) :]])
-        old = dict(zip(columns, self.columns, strict=False))
-        return replace(
-            self,
-            columns={name: self.columns.get(old.get(name, "")) for name in columns},
-            noisy=frozenset(name for name in columns if old.get(name) in self.noisy),
-        )
+        renamed = [*names, *list(self.columns)[len(names) :]]
+        return replace(self, columns=dict(zip_longest(renamed, self.columns.values())))
 
 
 def aliased(item: exp.Expr) -> list[str]:
@@ -109,10 +117,31 @@ def aliased(item: exp.Expr) -> list[str]:
 
 @dataclass(eq=False)
 class Scope:
-    """The tables to which the names in one SELECT can refer."""
+    """A SELECT with the tables to which its names can refer."""
 
     sources: list[FromItem]
+    """The items in its FROM, in their order."""
     outer: Scope | None = None
+    """The SELECT around it."""
+    select: exp.Select = field(default_factory=exp.Select)
+    outputs: Mapping[str, exp.Expr] = field(default_factory=dict)
+    """The expressions of its columns, by name."""
+    asked: Sequence[FromItem] = ()
+    """The releases whose attributes it uses."""
+    summed: bool = False
+    """Whether it groups or aggregates."""
+    lists: bool = False
+    """Whether it returns distinct values of attributes, without any count."""
+    noisy: frozenset[str] = frozenset()
+    """Its columns that are estimates, in lower case."""
+    chosen: bool = False
+    """Whether its rows are selected by estimates."""
+
+    @property
+    def around(self) -> frozenset[int]:
+        """The numbers of the tables of the SELECTs around it."""
+        outwards = self.outer.outwards() if self.outer else ()
+        return frozenset(each.number for level in outwards for each in level.sources)
 
     def find(self, column: exp.Column) -> FromItem | None:
         """Return the table of a column, in this SELECT or an enclosing one."""
@@ -150,7 +179,7 @@ class Scope:
 
 def _mark(column: exp.Column, source: FromItem) -> None:
     column.meta[MARK] = source.number
-    if source.release is None and source.rows is None:
+    if source.release is None and not source.rows:
         # Different spellings of a column become equal.
         column.set("this", exp.Identifier(this=column.name.lower(), quoted=column.this.quoted))
         return

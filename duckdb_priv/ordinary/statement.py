@@ -1,13 +1,16 @@
 """Rewrite a whole statement: find the SELECTs that use an attribute, and rewrite each.
 
-Every query, innermost first, is of one of three kinds. A *plain* query uses no attribute and is unchanged. *Rows*
-passes on rows of a release and is inlined into the outer SELECT. An *estimated* query aggregates rows by an attribute.
+The first pass resolves the names of every query, innermost first, and merges queries with the rows or counts that they
+read. The second one estimates. A query is of one of three kinds. A *plain* query uses no attribute and is unchanged.
+*Rows* passes on rows of a release and is inlined into the outer SELECT. An *estimated* query aggregates rows by an
+attribute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from sqlglot import exp
@@ -24,10 +27,18 @@ from duckdb_priv.ordinary.checks import (
 )
 from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.names import Names, first, named, nodes
-from duckdb_priv.ordinary.nested import beside_counts, flatten, is_counting
+from duckdb_priv.ordinary.nested import beside_counts, inline_counts, is_counting, merge_counts
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.published import ConnectedTables, Release
-from duckdb_priv.ordinary.rows import blocked_error, called, inline, is_star, passed_on, rows_of
+from duckdb_priv.ordinary.rows import (
+    blocked_error,
+    called,
+    inline,
+    is_star,
+    output_name,
+    passed_on,
+    rows_of,
+)
 from duckdb_priv.ordinary.scope import (
     ENDS,
     ESTIMATED,
@@ -69,26 +80,20 @@ class Statement:
     _described: list[tuple[str, str]] | None = None
     _parts: list[exp.Select] = field(default_factory=list)
     """The SELECTs whose rows the query returns: several in a set operation."""
+    _scopes: dict[int, Scope] = field(default_factory=dict)
+    """The SELECTs of the query by id, the innermost first."""
 
     def rewrite(self, query: exp.Query, confidence: float | None) -> None:
         """Rewrite a whole query. Raises QueryRefused if it cannot be estimated."""
         self._write_out_views(query)
         self._original, self._described, self.confidence = query.copy(), None, confidence
-        for select in list(nodes(query, exp.Select)):
-            beside_counts(select, self.connection.columns, self.connection.attributes)
-        merged = flatten(query, self.connection.columns)
-        self._rewrite(query)
-        if merged and not self.changed:
-            # If an outer query sums groups by an attribute, the merged query does not use the attribute any more.
-            unmerged = replace(self)
-            unmerged._rewrite(self._original.copy())
-            self.changed = unmerged.changed
-
-    def _rewrite(self, query: exp.Query) -> None:
-        self._parts = _parts(query)
+        inline_counts(query)
+        self._scopes, self._parts = {}, _parts(query)
         result = self.query(query, {}, None)
         if result.asks:
             raise by_row(result.released())
+        for scope in self._scopes.values():
+            self._estimate(scope)
         if len({tuple(each.meta.get(ENDS, ())) for each in self._parts}) > 1:
             raise UnevenParts
 
@@ -105,7 +110,7 @@ class Statement:
                 self._write_out_views(view.this)
 
     def query(self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None) -> FromItem:
-        """Rewrite a query and its subqueries."""
+        """Resolve a query and its subqueries; return its result."""
         known = self._with(query, ctes, outer)
         if isinstance(query, exp.Subquery):
             inner = self.query(query.this, known, outer)
@@ -118,7 +123,7 @@ class Statement:
     def _with(
         self, query: exp.Expr, ctes: Mapping[str, FromItem], outer: Scope | None
     ) -> Mapping[str, FromItem]:
-        """Rewrite the common table expressions of a query; return all that the query may refer to."""
+        """Resolve the common table expressions of a query; return all that the query may refer to."""
         clause = query.args.get("with_")
         if clause is None:
             return ctes
@@ -144,11 +149,10 @@ class Statement:
                 f"{query.key.upper()} of rows that are chosen by what they truly are cannot be counted",
                 hint="count in each part, and combine the counts",
             )
-        passing = one if one.rows else two
+        passing = two if two.rows and not one.rows else one
         together = replace(
-            one,
-            rows=passing.rows,
-            sources=passing.sources,
+            passing,
+            columns=dict(zip_longest(one.columns, passing.columns.values())),
             estimated=one.estimated or two.estimated,
             reported=one.reported or two.reported,
         )
@@ -157,64 +161,75 @@ class Statement:
     def _select(
         self, select: exp.Select, ctes: Mapping[str, FromItem], outer: Scope | None
     ) -> FromItem:
-        sources: list[FromItem] = []
+        """Resolve the names of a SELECT, and merge it with the subqueries in its FROM if necessary."""
+        scope = Scope([], outer, select)
+        for item in select.expressions:
+            output_name(item)
         for item in from_items(select):
-            sources.append(self._source(item, ctes, Scope(sources.copy(), outer)))
-        self._resolve(select, Scope(sources, outer), ctes)
-        summed = is_counting(select)
-        self._merge(select, sources, summed)
-        asked = [each for each in sources if _asks(select, each, summed)]
-        passed = [each for item in select.expressions for each in passed_on(item, sources).items()]
-        names = [name for name, _ in passed]
-        columns: dict[str, exp.Expr | None] = {name.lower(): value for name, value in passed}
-        around = frozenset(
-            each.number for level in (outer.outwards() if outer else ()) for each in level.sources
-        )
-        if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], around):
-            pairs = zip(select.expressions, self._prepared(select, asked[0], names), strict=True)
-            items = [called(item.unalias(), name) for item, name in pairs]
-            list_values(select, asked[0], around, self.connection)
-            select.set("expressions", items)
-            return FromItem(columns)
-        if summed:
-            self._refuse_choices(select, sources, asked)
+            scope.sources.append(self._source(item, ctes, scope))
+        self._resolve(scope, ctes)
+        for absorbed in (*beside_counts(scope, self._scopes), merge_counts(scope)):
+            self._scopes.pop(id(absorbed), None)
+        scope.summed, sources = is_counting(select), scope.sources
+        self._merge(scope)
+        scope.outputs = {
+            name: value
+            for item in select.expressions
+            for name, value in passed_on(item, sources).items()
+        }
+        scope.asked = asked = [each for each in sources if _asks(select, each, scope.summed)]
+        self._scopes[id(select)] = scope
+        result = FromItem({name.lower(): name for name in scope.outputs}, scope=scope)
+        if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], scope.around):
+            scope.lists = self.changed = True
+            return result
         reported = self._looks_at_reports(select, sources)
+        estimated = any(each.estimated for each in sources)
+        if scope.summed:
+            self.changed |= bool(asked)
+            select.meta[ESTIMATED] = bool(asked)
+            return replace(
+                result, estimated=estimated or bool(asked), reported=reported and not asked
+            )
+        rows = replace(rows_of(result, select, sources), reported=reported, asks=bool(asked))
+        if not asked:
+            return replace(rows, estimated=estimated)
+        _refuse_several(asked)
+        if rows.blocked:
+            raise blocked_error(rows.blocked, asked[0])
+        return rows
+
+    def _estimate(self, scope: Scope) -> None:
+        """Write the estimates of a SELECT whose names are resolved, or check how it uses the estimates of others."""
+        select, sources, asked = scope.select, scope.sources, scope.asked
+        names = [name for item in select.expressions for name in passed_on(item, sources)]
+        if scope.lists:
+            outputs = self._prepared(select, asked[0], names)
+            pairs = zip(select.expressions, outputs, strict=True)
+            items = [called(item.unalias(), name) for item, name in pairs]
+            list_values(select, asked[0], scope.around, self.connection)
+            select.set("expressions", items)
+            return
+        if scope.summed:
+            self._refuse_choices(select, sources, asked)
         if not asked:
             refuse_selected_noise(select, sources)
-            return replace(
-                FromItem(columns) if summed else rows_of(select, sources, columns, asks=False),
-                estimated=any(each.estimated for each in sources),
-                reported=reported,
-                noisy=noisy_columns(select, names, sources),
-                chosen=any(each.chosen for each in sources),
-            )
-        if len(asked) > 1:
-            raise QueryRefused(
-                "two perturbed tables in one SELECT cannot be counted together:"
-                f' "{asked[0].alias}" and "{asked[1].alias}"',
-                hint="count each in a query of its own, GROUP BY what they share, and join the counts",
-            )
-        if not summed:
-            rows = rows_of(select, sources, columns, asks=True)
-            if rows.blocked:
-                raise blocked_error(rows.blocked, asked[0])
-            return replace(rows, reported=reported)
-        outputs = self._prepared(select, asked[0], names)
-        chosen = select.args.get("having") is not None
-        returned = any(select is each for each in self._parts)
-        noisy = Estimation(
-            select, asked[0], sources, around, self.connection, self.names, outputs,
-            self.confidence if returned else None,
-        ).rewrite()  # fmt: skip
-        select.meta[ESTIMATED] = True
-        return FromItem(columns, estimated=True, noisy=noisy, chosen=chosen)
+            scope.noisy = noisy_columns(select, names, sources)
+            scope.chosen = any(each.is_chosen for each in sources)
+        elif scope.summed:
+            _refuse_several(asked)
+            outputs = self._prepared(select, asked[0], names)
+            scope.chosen = select.args.get("having") is not None
+            returned = any(select is each for each in self._parts)
+            confidence = self.confidence if returned else None
+            estimation = Estimation(scope, self.connection, self.names, outputs, confidence)
+            scope.noisy = estimation.rewrite()
 
     def _prepared(self, select: exp.Select, source: FromItem, names: list[str]) -> list[str]:
         """Check a SELECT that is rewritten; return the names of its columns.
 
         The first one of a query has those that DuckDB gives the query.
         """
-        self.changed = True
         check(select, source, self.connection, self.parameters)
         assert self._original is not None
         leads = any(select is each for each in self._parts[:1])
@@ -236,7 +251,7 @@ class Statement:
         return column.name.lower() in self.connection.reported
 
     def _refuse_choices(
-        self, select: exp.Select, sources: list[FromItem], asked: list[FromItem]
+        self, select: exp.Select, sources: list[FromItem], asked: Sequence[FromItem]
     ) -> None:
         """Refuse sums over records that are selected by reported values or by estimates."""
         choosing = _choosing(select)
@@ -279,7 +294,7 @@ class Statement:
             if release is not None:
                 self._refuse_table(item)
             columns = aliased(item) or self.connection.columns(item)
-            return FromItem(dict.fromkeys(columns), alias, item, release)
+            return FromItem({name: name for name in columns}, alias, item, release)
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(inner, exp.Query):
             result = self.query(inner, ctes, before)
             for name in ("limit", "offset", "sample", "pivots"):
@@ -295,7 +310,7 @@ class Statement:
                     hint="write the joins without the parentheses",
                 )
         before.resolve([item])
-        return FromItem(dict.fromkeys(aliased(item)), alias, item)
+        return FromItem({name: name for name in aliased(item)}, alias, item)
 
     def _refuse_table(self, table: exp.Table) -> None:
         if table.args.get("pivots"):
@@ -306,8 +321,9 @@ class Statement:
                 hint="rename them in the SELECT list",
             )
 
-    def _resolve(self, select: exp.Select, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
-        """Resolve every name in a SELECT, and rewrite its subqueries."""
+    def _resolve(self, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
+        """Resolve every name in a SELECT and in its subqueries."""
+        select = scope.select
         expand_aliases(select, scope)
         select.meta[MARK] = tuple(each.number for each in scope.sources)
         for name in CLAUSES:
@@ -317,10 +333,9 @@ class Statement:
                 scope.resolve(each for each in own if name != "order" or not is_alias(each, select))
                 self._subqueries(node, scope, ctes)
         for number, join in enumerate(select.args.get("joins") or ()):
-            seen = Scope(scope.sources[: number + 2], scope.outer)
             if join.args.get("on"):
-                seen.resolve([join.args["on"]])
-                self._subqueries(join.args["on"], seen, ctes)
+                Scope(scope.sources[: number + 2], scope.outer).resolve([join.args["on"]])
+                self._subqueries(join.args["on"], scope, ctes)
 
     def _subqueries(self, node: exp.Expr, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
         for query in list(own_nodes(node, exp.Query)):
@@ -335,22 +350,33 @@ class Statement:
                     )
                 raise by_row(result.released())
 
-    def _merge(self, select: exp.Select, sources: list[FromItem], summed: bool) -> None:
+    def _merge(self, scope: Scope) -> None:
         """Inline subqueries that pass on rows, if this SELECT uses an attribute of these rows."""
-        while source := next((each for each in sources if _needs(select, each, summed)), None):
+        while source := next((each for each in scope.sources if _needs(scope, each)), None):
             if source.blocked:
                 raise blocked_error(source.blocked, source.released())
             self.changed = True
-            inline(select, source, sources, self.names)
-            select.meta[MARK] = tuple(each.number for each in sources)
+            inline(scope.select, source, scope.sources, self.names)
+            scope.select.meta[MARK] = tuple(each.number for each in scope.sources)
 
 
-def _needs(select: exp.Select, source: FromItem, summed: bool) -> bool:
+def _needs(scope: Scope, source: FromItem) -> bool:
     """Whether a SELECT depends on an attribute of the rows that a subquery passes on."""
-    if source.rows is None:
+    if not source.rows or source.scope is None:
         return False
-    weighed = summed and any(_is_weighed(each.release) for each in source.sources)
-    return source.asks or weighed or any(map(source.passes_attribute, nodes(select, exp.Column)))
+    weighed = scope.summed and any(_is_weighed(each.release) for each in source.scope.sources)
+    columns = nodes(scope.select, exp.Column)
+    return source.asks or weighed or any(map(source.passes_attribute, columns))
+
+
+def _refuse_several(asked: Sequence[FromItem]) -> None:
+    """Refuse a SELECT that uses attributes of two releases."""
+    if len(asked) > 1:
+        raise QueryRefused(
+            "two perturbed tables in one SELECT cannot be counted together:"
+            f' "{asked[0].alias}" and "{asked[1].alias}"',
+            hint="count each in a query of its own, GROUP BY what they share, and join the counts",
+        )
 
 
 def _asks(select: exp.Select, source: FromItem, summed: bool) -> bool:

@@ -54,7 +54,7 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
     # EXISTS needs to know only whether there is a row.
     if isinstance(holder(select), exp.Exists) or any(map(_counts, (*keys, *ordered))):
         return False
-    keys += group_keys(select.copy(), ()) if group else []
+    keys += group_keys(select, ()) if group else []
 
     def kinds(parts: list[exp.Expr]) -> set[Kind]:
         return {kind(each, source, outer) for each in parts}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import column, nodes, text
+from duckdb_priv.ordinary.names import column, first, nodes, text
 from duckdb_priv.ordinary.records import FROM_HISTOGRAM, Records, StepColumns, formula
 
 RANKS = (
@@ -160,8 +160,8 @@ class Windows:
         over = text(bare).partition("OVER (")[2].removesuffix(")")
         frame = _frame(spec) if spec is not None else RUNNING if order is not None else WHOLE
         if isinstance(function, exp.Lag | exp.Lead):
-            offset = function.args.get("offset")
-            if function.args.get("default") is not None or not _at_least_one(offset):
+            offset, default = function.args.get("offset"), function.args.get("default")
+            if not _at_least_one(offset) or (default is not None and first(default, exp.Column)):
                 raise refused("a window that looks back by other than a number of rows")
             name = "lag" if isinstance(function, exp.Lag) else "lead"
             kind, call = "shift", f"{name}({{}}, {text(offset) if offset else 1})"

@@ -252,9 +252,9 @@ SELECT * FROM (PIVOT visits ON disease USING count(*));
 PIVOT visits ON disease USING count(*);
 -- says: PIVOT
 
--- title: a pivot whose columns would have no names
-PIVOT visits ON disease USING count(*), avg(age) GROUP BY ward;
--- says: PIVOT
+-- title: the star of a table beside a count
+SELECT v.*, count(*) FROM visits AS v WHERE disease = 'flu' GROUP BY ALL;
+-- says: name the columns
 
 -- title: a pivot within a WITH
 WITH p AS (PIVOT visits ON disease IN ('flu') USING count(*) GROUP BY ward) FROM p;

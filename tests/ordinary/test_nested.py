@@ -22,6 +22,12 @@ PAIRS = {
         "SELECT disease AS d, count(*) / sum(count(*)) OVER () AS share FROM visits WHERE age > 30 GROUP BY ALL"
         " ORDER BY d",
     ),
+    "a window over a filtered count": (
+        "SELECT a, n, sum(n) OVER (ORDER BY a) AS r FROM (SELECT age AS a, count(*) FILTER (WHERE disease = 'flu') AS n"
+        " FROM visits GROUP BY 1) ORDER BY a",
+        "SELECT age AS a, count_if(disease = 'flu') AS n, sum(count_if(disease = 'flu')) OVER (ORDER BY age) AS r"
+        " FROM visits GROUP BY 1 ORDER BY 1",
+    ),
     "counts of smaller groups": (
         "SELECT w, sum(n) AS n, sum(CASE WHEN disease = 'flu' THEN n ELSE 0 END) / sum(n) AS p FROM"
         " (SELECT ward AS w, disease, count(*) AS n FROM visits WHERE age > 20 GROUP BY w, disease) AS source"

@@ -77,11 +77,12 @@ def test_groups_of_public_columns_vary_apart(release) -> None:
         release("two_weights"),
         "SELECT age, count(*) AS n, sum(count(*)) OVER w AS r, count(*) - lag(count(*)) OVER w AS d,"
         " avg(count(*)) OVER (ORDER BY age ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS m,"
-        " 100 * (count(*) / lag(count(*)) OVER w - 1) AS p"
+        " 100 * (count(*) / lag(count(*)) OVER w - 1) AS p, count(*) - lag(count(*), 1, 0) OVER w AS g"
         " FROM visits WHERE disease = 'flu' GROUP BY age WINDOW w AS (ORDER BY age) ORDER BY age",
     )
     errors = [row[2] for row in rows]
     for place, row in enumerate(rows):
+        assert row[22] == pytest.approx(row[10] if place else row[2], rel=1e-9)
         assert row[6] == pytest.approx(math.hypot(*errors[: place + 1]), rel=1e-9)
         if place:
             assert row[10] == pytest.approx(math.hypot(*errors[place - 1 : place + 1]), rel=1e-9)
