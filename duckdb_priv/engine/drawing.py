@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
-from duckdb_priv.engine.threads import A, ahead, each
+from duckdb_priv.engine.threads import A, ahead, each, threads_of
 from duckdb_priv.engine.udfs import NO_TEXTS, drawn
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import place
@@ -87,7 +87,7 @@ class Drawing:
         table = in_memory(cursor, self._keyed(records), room, integers=self.integers)
         if table is None:
             return None
-        drawn = each(cursor, partial(self._with_bits, random_bits), pieces(table))
+        drawn = each(threads_of(cursor), partial(self._with_bits, random_bits), pieces(table))
         return pa.concat_tables(drawn) if drawn else self._with_bits(random_bits, table)
 
     def in_pieces(
@@ -101,18 +101,9 @@ class Drawing:
 
         If all ids are integers, the batches have no column ``_text``.
         """
-        text = " EXCLUDE (_text)" if self.integers else ""
-
-        def read() -> Iterator[pa.Table]:
-            query = cursor.sql(f"SELECT *{text} FROM ({self._keyed(records)})")
-            try:
-                for batch in query.to_arrow_reader(PIECE):
-                    yield pa.Table.from_batches([batch])
-            except OSError as error:
-                # Arrow passes on the text of DuckDB's error, which may quote a value.
-                raise duckdb.Error(str(error)) from None
-
-        return ahead(cursor, lambda piece: make(self._with_bits(random_bits, piece)), read())
+        read = read_in_pieces(cursor, self._keyed(records), integers=self.integers)
+        draw = partial(self._with_bits, random_bits)
+        return ahead(threads_of(cursor), lambda piece: make(draw(piece)), read)
 
     def stream(
         self,
@@ -193,6 +184,24 @@ def in_memory(
     empty = pa.nulls(max(lengths, default=0), pa.string())
     column = pa.chunked_array([empty.slice(0, length) for length in lengths], pa.string())
     return table.append_column("_text", column)
+
+
+def read_in_pieces(
+    cursor: duckdb.DuckDBPyConnection, records: str, *, integers: bool
+) -> Iterator[pa.Table]:
+    """Read records batch by batch; if all their ids are ``integers``, without the column ``_text``."""
+    text = " EXCLUDE (_text)" if integers else ""
+    try:
+        for batch in cursor.sql(f"SELECT *{text} FROM ({records})").to_arrow_reader(PIECE):
+            yield pa.Table.from_batches([batch])
+    except OSError as error:
+        # Arrow passes on the text of DuckDB's error, which may quote a value.
+        raise duckdb.Error(str(error)) from None
+
+
+def are_kept_by_arrow(cursor: duckdb.DuckDBPyConnection, records: str) -> bool:
+    """Return whether the values of all columns of a query survive the conversion to Arrow and back."""
+    return all(is_kept_by_arrow(str(kind)) for kind in cursor.sql(records).types)
 
 
 def is_kept_by_arrow(kind: str) -> bool:

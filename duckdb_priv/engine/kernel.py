@@ -23,6 +23,7 @@ from duckdb_priv.engine import randomness, udfs
 from duckdb_priv.engine.byte_order import COUNTED, counted_rows
 from duckdb_priv.engine.drawing import PIECE, Drawing, Room
 from duckdb_priv.engine.instance import standardized
+from duckdb_priv.engine.threads import threads_of
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier, in_types
@@ -188,9 +189,11 @@ class Kernel:
     ) -> pa.Table:
         """Return what a query gathers from records, in another DuckDB that reads them as a stream with their bits."""
         assert self.drawing
-        ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
         # DuckDB knows no size of a stream, and would make the hash tables of joins from its records.
-        config = {"threads": threads, "disabled_optimizers": "join_order, build_side_probe_side"}
+        config: dict[str, Any] = {
+            "threads": threads_of(cursor),
+            "disabled_optimizers": "join_order, build_side_probe_side",
+        }
         with duckdb.connect(config=config) as bare:
             for name, table in self.tables.items():
                 create_table(bare, name, table)

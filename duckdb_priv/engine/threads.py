@@ -13,18 +13,20 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def ahead(
-    cursor: duckdb.DuckDBPyConnection, function: Callable[[A], B], over: Iterable[A]
-) -> Iterator[B]:
-    """Apply a function to each item, in as many threads as DuckDB has, and yield the results in order.
+def threads_of(cursor: duckdb.DuckDBPyConnection) -> int:
+    """Return the number of DuckDB's threads."""
+    ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
+    return int(threads)
 
-    Items are taken one by one, a few ahead of the results, so ``over`` may be a stream that the cursor reads.
 
-    >>> with duckdb.connect() as connection:
-    ...     list(ahead(connection, len, ["a", "bc"]))
+def ahead(threads: int, function: Callable[[A], B], over: Iterable[A]) -> Iterator[B]:
+    """Apply a function to each item, in several threads, and yield the results in order.
+
+    Items are taken one by one, a few ahead of the results, so ``over`` may be a stream.
+
+    >>> list(ahead(2, len, ["a", "bc"]))
     [1, 2]
     """
-    ((threads,),) = cursor.execute("SELECT current_setting('threads')").fetchall()
     with ThreadPoolExecutor(threads) as pool:
         begun = deque[Future[B]]()
         for one in over:
@@ -34,8 +36,6 @@ def ahead(
         yield from (each.result() for each in begun)
 
 
-def each(
-    cursor: duckdb.DuckDBPyConnection, function: Callable[[A], B], over: Iterable[A]
-) -> list[B]:
+def each(threads: int, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
     """Return the results of ``ahead``."""
-    return list(ahead(cursor, function, over))
+    return list(ahead(threads, function, over))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -12,7 +13,8 @@ import numpy as np
 from duckdb_priv.engine import drawing, randomness
 from duckdb_priv.engine.instance import Instance, instance_of
 from duckdb_priv.engine.secrets import current_secret
-from duckdb_priv.engine.threads import A, B, each
+from duckdb_priv.engine.spilled import SpilledRecords
+from duckdb_priv.engine.threads import A, B, each, threads_of
 from duckdb_priv.errors import NotInstalled
 from duckdb_priv.mechanism.arrays import Integers
 
@@ -89,7 +91,15 @@ class Workspace(Caller):
 
     def each(self, function: Callable[[A], B], over: Iterable[A]) -> list[B]:
         """Apply a function to each item, in as many threads as DuckDB has."""
-        return each(self.cursor, function, over)
+        return each(threads_of(self.cursor), function, over)
+
+    def spilled(self, bits: int) -> SpilledRecords:
+        """Open a file for records, in ``2**bits`` ranges of their order, until the work ends, even by an error."""
+        ((folder,),) = self.rows("SELECT current_setting('temp_directory')")
+        spilled = SpilledRecords(Path(folder), bits)
+        self.on_commit.append(spilled.close)
+        self.on_rollback.append(spilled.close)
+        return spilled
 
     def another_cursor(self) -> duckdb.DuckDBPyConnection:
         """Open a cursor on which an error does not abort the transaction of this one."""

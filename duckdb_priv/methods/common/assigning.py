@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 
 import numpy as np
@@ -13,21 +13,22 @@ from numpy.typing import NDArray
 
 from duckdb_priv.engine import drawing, randomness, udfs
 from duckdb_priv.engine.aggregates import AssignedAggregates, aggregates_of, order_sql, word_sql
-from duckdb_priv.engine.growing import GrowingTable
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step, create_table
 from duckdb_priv.engine.source import Source
+from duckdb_priv.engine.spilled import Rows, SpilledRecords
+from duckdb_priv.engine.threads import ahead, threads_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.record_order import Keys
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import coded_sql, open_random_bits
 from duckdb_priv.sqltext.reading import make_table, select
-from duckdb_priv.sqltext.templates import body, expand, place, read, section
+from duckdb_priv.sqltext.templates import body, expand, place, read
 
 ASSIGNED = "temp.main._priv_assigned"
-CODED = "temp.main._priv_coded"
-"""The input, batch by batch: records with the positions of their true values."""
+SPILLED = "temp.main._priv_spilled"
 PORTION = 1 << 21
 """Records in a batch, if not all of them fit in memory."""
+IDS = ("_number", "_text")
 BITS = ("_order", "_word")
 """The columns of the random bits of an attribute, which its number follows."""
 RANGE = 1 << 17
@@ -64,10 +65,10 @@ class Assigned:
     """Computes counts of the records."""
     few: bool = False
     """Whether the records need a small part of the memory; the value that each shows is then kept."""
-    portions: int = 1
-    """Number of ranges of the order of the first attribute in which the batches of ASSIGNED are sorted."""
     drawn: pa.Table | None = None
-    """The records, if all their bits were drawn at once: ASSIGNED reads this table."""
+    """The records, if they are in memory: ASSIGNED reads this table."""
+    spilled: SpilledRecords | None = None
+    """The records, if they are in a file, in ranges of the order of the first attribute: ASSIGNED reads it."""
     elsewhere: bool = False
     """Whether the records are outside of DuckDB; the kernel then makes their rows."""
 
@@ -88,8 +89,8 @@ def assign(
 ) -> Assigned:
     """Give the records of a source their codes and random bits, attribute by attribute.
 
-    The result is the table ASSIGNED. It is in memory if it takes a small part of it, unless it must be ``stored`` so
-    that rows can be deleted. Otherwise it is a temporary table, and DuckDB moves to disk what does not fit.
+    The result is the table ASSIGNED. It is in memory if it takes a small part of it, and otherwise in a file. It is a
+    temporary table of DuckDB if it must be ``stored`` so that rows can be deleted.
 
     ``marks`` are the bits of the marks, which are drawn with those of the first attribute. The kernel does not
     contain them, because no other process needs them.
@@ -117,23 +118,26 @@ def assign(
         return Assigned(kernel, source.table, there, elsewhere=True)
     row = BYTES_OF_BITS * len(domains) + BYTES_OF_COLUMN * len(source.public)
     few = stored or workspace.fits_in_memory(source.rows * row)
-    cut = 0 if few else (-(-source.rows // PORTION) - 1).bit_length()
-    drawn = None if stored else _draw_at_once(workspace, source, domains, marked)
-    if drawn is not None:
-        read_in_memory(workspace, ASSIGNED, drawn)
-        tallies = _tallied(workspace, domains, bits, drawn)
-    else:
-        tallies = _assign_in_portions(workspace, source, domains, marked, bits, cut)
-    if not tallies:
-        cut = 0
+    drawn, tallies = _draw(workspace, source, domains, marked, bits, few=few, stored=stored)
+    table = spilled = None
+    if isinstance(drawn, pa.Table):
+        table = drawn
+        let_read(workspace, ASSIGNED, table)
+    elif drawn is None:
         steps = (Step(ASSIGNED, marked_query),)
         replace(kernel, random_bits=marked, steps=steps).stage(workspace.cursor, source.table)
+    elif few:
+        let_read(workspace, SPILLED, drawn.rows())
+        make_table(workspace.cursor, ASSIGNED, select(["*"], SPILLED))
+    else:
+        spilled = drawn
+        let_read(workspace, ASSIGNED, spilled.rows())
     kernel = replace(kernel, steps=(Step(ASSIGNED, query),))
-    assigned = replace(assigned_in(workspace, kernel, ASSIGNED), few=few, portions=1 << cut)
+    assigned = assigned_in(workspace, kernel, ASSIGNED)
+    assigned = replace(assigned, few=few, drawn=table, spilled=spilled)
     if stored or not tallies:
         return assigned
-    answers = TalliedAggregates(workspace, ASSIGNED, tallies)
-    return replace(assigned, answers=answers, drawn=drawn)
+    return replace(assigned, answers=TalliedAggregates(workspace, ASSIGNED, tallies))
 
 
 @dataclass(frozen=True)
@@ -194,108 +198,94 @@ class TalliedAggregates(AssignedAggregates):
         return self.tallies[n].counts.reshape(values, 1 << bits)
 
 
-def _tallied(
-    workspace: Workspace, domains: Sequence[Domain], bits: Sequence[int], table: pa.Table
-) -> list[Tally]:
-    def tally(n: int, piece: pa.Table) -> Tally:
-        return Tally.of(keys_of(piece, n), domains[n].size, bits[n])
-
-    return [
-        reduce(add, workspace.each(partial(tally, n), drawing.pieces(table)))
-        for n in range(len(domains))
-    ]
-
-
 def keys_of(piece: pa.Table, n: int) -> Keys:
     """Return the sort keys of a batch of records for an attribute."""
     return Keys(*(piece[f"{name}{n}"].to_numpy() for name in ("_code", *BITS)))
 
 
-def _draw_at_once(
-    workspace: Workspace, source: Source, domains: Sequence[Domain], random_bits: Sources
-) -> pa.Table | None:
-    """Draw the bits of all records at once; None if the records are few or do not fit in memory."""
-    if source.rows <= drawing.FEW:
-        return None
-    _lay_out(workspace, domains)
-    table = drawing.in_memory(
-        workspace.cursor,
-        coded_sql(source, domains, source.table),
-        lambda each: workspace.fits_in_memory(source.rows * (each + BYTES_OF_BITS * len(domains))),
-        integers=source.integer_id,
-    )
-    return None if table is None else _with_bits(workspace, len(domains), random_bits, table)
-
-
-def _assign_in_portions(
+def _draw(
     workspace: Workspace,
     source: Source,
     domains: Sequence[Domain],
     random_bits: Sources,
     bits: Sequence[int],
-    cut: int,
-) -> list[Tally]:
-    """Make the table ASSIGNED batch by batch, and return the tallies of its attributes.
+    *,
+    few: bool,
+    stored: bool,
+) -> tuple[pa.Table | SpilledRecords | None, Sequence[Tally]]:
+    """Give the records their bits, outside of DuckDB, and return them with the tallies of their attributes.
 
-    There are none, and no table, if records are few or Arrow does not hold their values exactly. The records of a batch
-    are sorted by the first ``cut`` bits of their order, so that a range needs few reads.
+    There are none if the records are so few that DuckDB draws them, or if Arrow does not hold their values exactly.
+    They are in a file, cut into ranges unless they are ``few``, if they do not fit in memory or are to be ``stored``.
     """
+    records, integers = coded_sql(source, domains, source.table), source.integer_id
     if source.rows <= drawing.FEW:
-        return []
-    _lay_out(workspace, domains)
-    cursor = workspace.cursor
-    make_table(cursor, CODED, coded_sql(source, domains, source.table))
-    ((first, last),) = workspace.rows(select(["min(rowid)", "max(rowid)"], CODED))
-    assigned, tallies = GrowingTable(cursor, ASSIGNED), []
-    for start in range(first, last + 1, PORTION):
-        rows = {"first": str(start), "last": str(start + PORTION - 1)}
-        portion = section("kernels", "portion", coded=CODED, **rows)
-        table = drawing.in_memory(cursor, portion, lambda each: True, integers=source.integer_id)
-        if table is None:
-            return []
-        records = _with_bits(workspace, len(domains), random_bits, table)
-        tallies.append(_tallied(workspace, domains, bits, records))
-        assigned.add(in_ranges(records, 0, cut))
-    cursor.execute(section("kernels", "drop", table=CODED))
-    return [reduce(add, parts) for parts in zip(*tallies, strict=True)]
-
-
-def _lay_out(workspace: Workspace, domains: Sequence[Domain]) -> None:
+        return None, []
     for domain in domains:
         create_table(workspace.cursor, domain.table, domain.as_table())
 
+    def draw(piece: pa.Table) -> tuple[pa.Table, list[Tally]]:
+        table = _with_bits(len(domains), random_bits, piece, integers=integers)
+        return table, [
+            Tally.of(keys_of(table, n), domain.size, bits[n]) for n, domain in enumerate(domains)
+        ]
+
+    def room(each: float) -> bool:
+        return workspace.fits_in_memory(source.rows * (each + BYTES_OF_BITS * len(domains)))
+
+    table = (
+        None if stored else drawing.in_memory(workspace.cursor, records, room, integers=integers)
+    )
+    if table is not None:
+        made = workspace.each(draw, drawing.pieces(table))
+        return pa.concat_tables(piece for piece, _ in made), _added_up(tally for _, tally in made)
+    if not drawing.are_kept_by_arrow(workspace.cursor, records):
+        return None, []
+    spilled = workspace.spilled(0 if few else (-(-source.rows // PORTION) - 1).bit_length())
+    portion: list[pa.Table] = []
+    tallies: list[list[Tally]] = []
+    threads = threads_of(workspace.cursor)
+    batches = drawing.read_in_pieces(workspace.cursor, records, integers=integers)
+    for piece, tally in ahead(threads, draw, batches):
+        portion.append(piece)
+        tallies.append(tally)
+        if sum(map(len, portion)) >= PORTION:
+            _spill(spilled, 0, portion)
+            portion = []
+    if portion:
+        _spill(spilled, 0, portion)
+    return spilled, _added_up(tallies)
+
+
+def _added_up(tallies: Iterable[Sequence[Tally]]) -> list[Tally]:
+    return [reduce(add, of_pieces) for of_pieces in zip(*tallies, strict=True)]
+
+
+def _spill(spilled: SpilledRecords, n: int, pieces: Sequence[pa.Table]) -> None:
+    """Add records to a file, in the ranges of the order of attribute number ``n``."""
+    records = pa.concat_tables(pieces)
+    spilled.add(records, records[f"_order{n}"].to_numpy())
+
 
 def _with_bits(
-    workspace: Workspace, attributes: int, random_bits: Sources, table: pa.Table
+    attributes: int, random_bits: Sources, piece: pa.Table, *, integers: bool
 ) -> pa.Table:
     """Draw the bits of records with ids and codes, and drop the ids."""
-
-    def draw(n: int, piece: pa.Table) -> pa.Array:
-        marks = None if n else random_bits.get("marks")
-        ids = piece["_number"], piece["_text"]
-        return udfs.assigned(random_bits[f"random{n}"], marks, *ids, piece[f"_code{n}"])
-
+    ids = piece["_number"], udfs.NO_TEXTS if integers else piece["_text"]
+    table = piece.drop_columns([name for name in IDS if name in piece.column_names])
     for n in range(attributes):
-        drawn = pa.chunked_array(workspace.each(partial(draw, n), drawing.pieces(table)))
+        marks = None if n else random_bits.get("marks")
+        drawn = udfs.assigned(random_bits[f"random{n}"], marks, *ids, piece[f"_code{n}"])
         marked, *words = drawn.flatten()
         if n == 0:
             table = table.append_column("_mark", marked)
         for name, column in zip(BITS, words, strict=True):
             table = table.append_column(f"{name}{n}", column)
-    return table.drop_columns(["_number", "_text"])
+    return table
 
 
-def in_ranges(records: pa.Table, n: int, bits: int) -> pa.Table:
-    """Sort records by the first bits of an attribute's order."""
-    if not bits:
-        return records
-    order = records[f"_order{n}"].to_numpy()
-    number = (order >> np.uint64(64 - bits)).astype(np.uint16)
-    return records.take(np.argsort(number, kind="stable"))
-
-
-def read_in_memory(workspace: Workspace, name: str, table: pa.Table) -> None:
-    """Let SQL read an Arrow table under the name of a temporary table."""
+def let_read(workspace: Workspace, name: str, table: pa.Table | Rows) -> None:
+    """Let SQL read rows of Arrow under the name of a temporary table."""
     workspace.cursor.register(name.split(".")[-1], table)
 
 

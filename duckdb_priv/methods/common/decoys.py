@@ -158,7 +158,7 @@ def show(
     With ``reported``, the table SHOWN of the records' shown values is a step of the kernel.
     """
     # A source that is spread over processes, or does not fit in memory, is processed block by block.
-    whole = assigned.portions == 1 and not assigned.elsewhere
+    whole = not (assigned.elsewhere or assigned.spilled)
     make = partial(GROUPINGS[grouping.name], whole=whole)
     made = [
         RangedGroups.of(make(counts.sum(axis=1), grouping.gamma, key.words), counts)
@@ -206,17 +206,13 @@ def published_sql(source: Source, domains: Sequence[Domain], shown: str) -> str:
     of_attribute = {domain.attribute: n for n, domain in enumerate(domains)}
     of_public = {name: n for n, name in enumerate(source.public)}
     columns = ", ".join(
-        f"p{of_attribute[name]}.published AS {identifier(name)}"
-        if name in of_attribute
+        f"{domains[n].published_at(f'_shown{n}')} AS {identifier(name)}"
+        if (n := of_attribute.get(name)) is not None
         else f"shown._public{of_public[name]} AS {identifier(name)}"
         for name in source.types
         if name in of_attribute or name in of_public
     )
-    joins = " ".join(
-        f"JOIN {domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
-        for n, domain in enumerate(domains)
-    )
-    return f"SELECT {columns} FROM {shown} AS shown {joins}"
+    return f"SELECT {columns} FROM {shown} AS shown"
 
 
 class Column(NamedTuple):

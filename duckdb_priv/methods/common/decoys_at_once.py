@@ -19,7 +19,7 @@ from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.decoy_groups import GroupPlan, below, code_type
 from duckdb_priv.mechanism.record_order import Each, Keys, in_order
-from duckdb_priv.methods.common.assigning import BITS, Assigned, keys_of, read_in_memory
+from duckdb_priv.methods.common.assigning import BITS, Assigned, keys_of, let_read
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.sqltext.reading import make_table
 from duckdb_priv.sqltext.templates import section
@@ -58,7 +58,7 @@ def show_at_once(
         workspace.cursor.unregister("_priv_at_once")
     else:
         table = pa.table({**{name: records[name] for name in columns}, **reported})
-        read_in_memory(workspace, SHOWN, without(table, np.flatnonzero(~kept).tolist()))
+        let_read(workspace, SHOWN, without(table, np.flatnonzero(~kept).tolist()))
     return (*assigned.staged, SHOWN)
 
 

@@ -6,63 +6,69 @@ and these blocks are in memory. The table is that of ``decoys_at_once``, without
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from duckdb_priv.engine.aggregates import order_sql
-from duckdb_priv.engine.drawing import PIECE, pieces
-from duckdb_priv.engine.growing import GrowingTable
+from duckdb_priv.engine.drawing import pieces
 from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.spilled import Rows, SpilledRecords
+from duckdb_priv.engine.threads import each, threads_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, GroupPlan, code_type
-from duckdb_priv.mechanism.record_order import Keys, in_order
-from duckdb_priv.methods.common.assigning import BITS, Assigned, in_ranges, keys_of
+from duckdb_priv.mechanism.record_order import Each, Keys, in_order
+from duckdb_priv.methods.common.assigning import BITS, keys_of, let_read
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.decoys_at_once import drawn_members, without
-from duckdb_priv.sqltext.templates import section
 
 
 def show_in_ranges(
-    workspace: Workspace, assigned: Assigned, kernel: Kernel, public: int
-) -> tuple[str, ...]:
-    """Materialize table SHOWN, with ``assigned`` cut into ranges. Return the kernel steps whose tables now exist.
+    workspace: Workspace, spilled: SpilledRecords, kernel: Kernel, public: int
+) -> None:
+    """Let DuckDB read the shown values of records in a file as table SHOWN; they are made while it reads them.
 
     ``public`` is the number of public columns.
     """
-    cursor = workspace.cursor
+    # The cursor cannot be asked for the number of threads while it reads.
+    every: Each = partial(each, threads_of(workspace.cursor))
     plans = [groups.plan for groups in kernel.groups.values()]
-    bits = assigned.portions.bit_length() - 1
-    read, left = assigned.table, [f"_public{n}" for n in range(public)]
+    left = [f"_public{n}" for n in range(public)]
     for n, plan in enumerate(plans):
         rest = [f"{what}{m}" for m in range(n + 1, len(plans)) for what in ("_code", *BITS)]
-        columns = ", ".join([*left, f"_code{n}", *(f"{name}{n}" for name in BITS), *rest])
-        made = f"temp.main._priv_shown{n}" if rest else SHOWN
-        grown = GrowingTable(cursor, made)
-        groups = RangeByRange(plan, workspace)
-        for number in range(assigned.portions):
-            ends = number << (64 - bits), ((number + 1) << (64 - bits)) - 1
-            fillings = {"columns": columns, "assigned": read, "order": order_sql(n)}
-            fillings |= {"first": str(ends[0]), "last": str(ends[1])}
-            query = cursor.sql(section("kernels", "range", **fillings))
-            records = query.to_arrow_table(PIECE)
-            if not len(records):
-                continue
-            shown, grouped = groups.show([keys_of(piece, n) for piece in pieces(records)])
-            table = records.select([*left, *rest]).append_column(f"_shown{n}", pa.array(shown))
-            table = without(table, np.flatnonzero(~grouped).tolist())
-            grown.add(in_ranges(table, n + 1, bits) if rest else table)
-        cursor.execute(section("kernels", "drop", table=read))
-        read, left = made, [*left, f"_shown{n}"]
-    return (*assigned.staged, SHOWN)
+        fields = [spilled.schema.field(name) for name in (*left, *rest)]
+        code = pa.from_numpy_dtype(code_type(plan.histogram.size))
+        shown = Rows(
+            pa.schema([*fields, pa.field(f"_shown{n}", code)]),
+            partial(_show, spilled, plan, n, [*left, *rest], every),
+        )
+        if rest:
+            left.append(f"_shown{n}")
+            spilled = workspace.spilled(spilled.bits)
+            for records in shown.tables():
+                spilled.add(records, records[f"_order{n + 1}"].to_numpy())
+    let_read(workspace, SHOWN, shown)
+
+
+def _show(
+    spilled: SpilledRecords, plan: GroupPlan, n: int, carried: Sequence[str], each: Each
+) -> Iterator[pa.Table]:
+    """Yield the shown values of an attribute, range by range, with some columns."""
+    groups = RangeByRange(plan, each)
+    for records in spilled.parts():
+        shown, grouped = groups.show([keys_of(piece, n) for piece in pieces(records)])
+        table = records.select(carried).append_column(f"_shown{n}", pa.array(shown))
+        yield without(table, np.flatnonzero(~grouped).tolist())
 
 
 class RangeByRange:
     """Decoy groups that are made for the first range that needs them, and dropped after the last."""
 
-    def __init__(self, plan: GroupPlan, workspace: Workspace) -> None:
-        self.plan, self.each = plan, workspace.each
+    def __init__(self, plan: GroupPlan, each: Each) -> None:
+        self.plan, self.each = plan, each
         self.ranked: Counts = np.zeros(plan.histogram.size, np.int64)
         """Number of records of each value in earlier ranges."""
         self._made: dict[int, DecoyGroups] = {}

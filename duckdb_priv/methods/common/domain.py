@@ -19,6 +19,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.release.model import MANY_VALUES, shown_type
+from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, same
 from duckdb_priv.sqltext.templates import section
 
@@ -71,6 +72,15 @@ class Domain:
             columns | numbers,
             f"position, text::{key_type(self.source_type)} AS value,"
             f" text::{self.published_type} AS published{more}",
+        )
+
+    def published_at(self, position: str) -> str:
+        """Return SQL for the published value at a position.
+
+        A join would read all records of a stream into a hash table, because DuckDB does not know how many they are.
+        """
+        return (
+            f"list_extract({texts(self.values)}::{self.published_type}[], {position}::BIGINT + 1)"
         )
 
     @property

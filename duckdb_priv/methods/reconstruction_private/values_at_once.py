@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from duckdb_priv.engine.drawing import pieces
 from duckdb_priv.engine.kernel import RECORDS, create_table
 from duckdb_priv.engine.source import Source
-from duckdb_priv.engine.threads import each
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.methods.common.domain import Domain
@@ -64,9 +63,9 @@ def values_at_once(
     )
     if ordered is not None:
         parts = [*pieces(ordered)] or [ordered]
-        rows = np.bincount(np.concatenate(each(cursor, partial(_cells, domain.size), parts)))
+        rows = np.bincount(np.concatenate(workspace.each(partial(_cells, domain.size), parts)))
         firsts, most = first_records(
-            rows, domain.size, sample_size, lambda keep: each(cursor, keep, parts)
+            rows, domain.size, sample_size, lambda keep: workspace.each(keep, parts)
         )
     else:
         counted = _counted(workspace, query, domain.size)

@@ -43,7 +43,13 @@ from duckdb_priv.mechanism.splu_reconstruction import (
     choose,
 )
 from duckdb_priv.methods.common.assigning import Grouping, assign
-from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
+from duckdb_priv.methods.common.decoys import (
+    SHOWN,
+    count_ranges,
+    key_of_groups,
+    show,
+    without_surplus,
+)
 from duckdb_priv.methods.common.decoys_at_once import show_at_once
 from duckdb_priv.methods.common.decoys_in_ranges import show_in_ranges
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
@@ -91,11 +97,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     remember(workspace, source, domains, keys, assigned, ranges.kept)
     memory = Memory(workspace, release)
     reported = bool(source.record_id) and assigned.few and (bool(memory) or not append)
-    cut = assigned.portions > 1
-    kernel = show(assigned, source, domains, keys, grouping, ranges, reported=reported or cut)
+    spilled = assigned.spilled is not None
+    kernel = show(assigned, source, domains, keys, grouping, ranges, reported=reported or spilled)
     staged, batches = assigned.staged, None
-    if cut:
-        staged = show_in_ranges(workspace, assigned, kernel, len(source.public))
+    if assigned.spilled:
+        show_in_ranges(workspace, assigned.spilled, kernel, len(source.public))
+        staged = (*staged, SHOWN)
     elif reported:
         if not append:
             # For a batch, known records were deleted from the table of assigned records.

@@ -38,12 +38,6 @@ SELECT mark FROM priv.grouped_mark WHERE draw IN (
     WHERE grouped AND population = @population@ AND list_contains(@attributes@, lower(attribute))
 )
 
--- name: portion
-(FROM @coded@ WHERE rowid BETWEEN @first@ AND @last@)
-
--- name: range
-SELECT @columns@ FROM @assigned@ WHERE @order@ BETWEEN @first@::UBIGINT AND @last@::UBIGINT
-
 -- name: shown_at_once
 SELECT @columns@ FROM @assigned@ POSITIONAL JOIN _priv_at_once WHERE _shown0 IS NOT NULL
 
@@ -52,6 +46,3 @@ SELECT @columns@ FROM @assigned@ ORDER BY rowid
 
 -- name: entered
 (FROM @source@ SEMI JOIN temp.main._priv_entered_ids USING (@ids@))
-
--- name: drop
-DROP TABLE @table@
