@@ -14,7 +14,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.estimator.estimated_names import RANDOM
 from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
-from duckdb_priv.ordinary.names import Names, first, named, nodes, text
+from duckdb_priv.ordinary.names import Names, first, named, nodes, tables_in, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
 from duckdb_priv.ordinary.rows import UNNEST, blocked_error, is_star, unnests
 from duckdb_priv.ordinary.scope import MARK, FromItem, holder
@@ -153,10 +153,7 @@ def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
     So errors have DuckDB's messages, and columns have DuckDB's names.
     """
     names = Names()
-    named_by_with = {cte.alias.lower() for cte in nodes(query, exp.CTE)}
-    for table in list(nodes(query, exp.Table)):
-        if not table.db and table.name.lower() in named_by_with:
-            continue
+    for table in tables_in(query):
         release = connection.release(table)
         if release is None or not release.attributes:
             continue

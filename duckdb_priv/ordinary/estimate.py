@@ -117,15 +117,12 @@ class Estimation:
         quantiled = self._quantiled(unchanged or self.select)
         table = self.names.fresh("groups") if self.quantiles else self._table
         if self.confidence is None:
-            steps = frame.estimates(self.names, table, self.measures, self.plain)
+            steps = frame.estimates(table)
         else:
-            intervals = Intervals(
-                frame, self.measures, self.plain, self.names, table, self.confidence,
-                chosen, quantiled.ends,
-            )  # fmt: skip
+            intervals = Intervals(frame, self.confidence, chosen, quantiled.ends)
             items = intervals.items(items)
             self.select.meta[ENDS] = intervals.with_ends
-            steps = intervals.steps()
+            steps = intervals.steps(table)
         if self.quantiles:
             steps = [*steps, *quantiled.beside(table, list(self._keys.values()), self._table)]
         self._put(items, steps)
@@ -186,7 +183,7 @@ class Estimation:
         inner = Estimation(scope, self.connection, self.names, [])
         inner.sum(Sum(zero=Zero.ALWAYS))
         groups = tuple(inner._keys.values())[: len(self._keys)]
-        return Counted(inner._frame(), inner.measures, inner._keys[value], groups)
+        return Counted(inner._frame(), inner._keys[value], groups)
 
     def _frame(self) -> Frame:
         """Return the tables, conditions and groups of the sums. Raises QueryRefused if they are too large."""
@@ -214,7 +211,8 @@ class Estimation:
         for key in [key for element in elements for key in grouped_by(element)]:
             key.replace(column(self._keys[key]))
         frame = Frame(
-            self.connection, self.release, self.source.alias, self.cells, keys, tables, where,
+            self.connection, self.names, self.release, self.source.alias, self.cells, self.measures, self.plain, keys,
+            tables, where,
             groups=list(map(text, elements)),
             subtotals=any(not isinstance(each.unnest(), exp.Column) for each in elements),
             of_all=set() in sets,

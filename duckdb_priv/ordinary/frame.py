@@ -63,12 +63,17 @@ class Measure:
 
 @dataclass(frozen=True)
 class Frame:
-    """The classes of a SELECT over a release, with its joins, filters and groups."""
+    """The classes of a SELECT over a release, with its joins, filters, groups and aggregates."""
 
     connection: ConnectedTables
+    names: Names
     release: Release
     alias: str
     cells: Cells
+    measures: Mapping[str, Measure]
+    """Sums over records, by their columns in the estimates."""
+    plain: Mapping[str, PlainColumn]
+    """Other columns of the estimates."""
     keys: Mapping[str, str]
     """Group keys, as SQL over the classes, by their columns in the estimates."""
     tables: str
@@ -93,22 +98,15 @@ class Frame:
     uneven: bool = False
     """Whether groups or joins restrict the true values of some records and not of others."""
 
-    def estimates(
-        self,
-        names: Names,
-        table: str,
-        measures: Mapping[str, Measure],
-        plain: Mapping[str, PlainColumn],
-    ) -> Steps:
-        """Return the steps that compute the estimates."""
-        cells = names.fresh("cells")
-        laws = {each: names.fresh(f"{each}_law") for each in self.attribute_names}
+    def estimates(self, table: str) -> Steps:
+        """Return the steps that compute the estimates; the last one is called ``table``."""
+        cells, laws = self.names.fresh("cells"), self.laws()
         selected = [
             *self.selected_keys,
-            *(f"{self._sum(each)} AS {text(name)}" for name, each in measures.items()),
+            *(f"{self._sum(each)} AS {text(name)}" for name, each in self.measures.items()),
             *(
                 f"{kind}({'DISTINCT ' * distinct}{argument}){when if kind != 'grouping' else ''} AS {text(name)}"
-                for name, (kind, argument, when, distinct) in plain.items()
+                for name, (kind, argument, when, distinct) in self.plain.items()
             ),
         ]
         return [
@@ -133,6 +131,10 @@ class Frame:
                 f" {CAP:,}, which would take minutes or hours",
                 hint="group by fewer or coarser public columns, such as age // 10, and ask for one attribute at a time",
             )
+
+    def laws(self) -> dict[str, str]:
+        """Return new names for the queries of the attributes' numbers."""
+        return {each: self.names.fresh(f"{each}_law") for each in self.attribute_names}
 
     @property
     def attribute_names(self) -> list[str]:

@@ -26,9 +26,9 @@ from duckdb_priv.ordinary.arithmetic import (
     Summands,
     understand,
 )
-from duckdb_priv.ordinary.frame import Frame, Measure, PlainColumn, Steps
+from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.laws import TABLE
-from duckdb_priv.ordinary.names import Names, column, named, nodes, select_sql, text
+from duckdb_priv.ordinary.names import column, named, nodes, select_sql, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.score import LEAST, MOST, Score, of_variance
@@ -55,10 +55,6 @@ class Intervals:
     """Writes the steps of a SELECT whose results have intervals."""
 
     frame: Frame
-    measures: Mapping[str, Measure]
-    plain: Mapping[str, PlainColumn]
-    names: Names
-    table: str
     confidence: float
     chosen: bool = False
     """Whether HAVING selects groups by their estimates."""
@@ -68,12 +64,12 @@ class Intervals:
     def __post_init__(self) -> None:
         self.with_ends: list[int] = []
         """Positions of the results that have intervals."""
-        self._records = Records(self.frame, self.measures, self.plain)
+        self._records = Records(self.frame)
         self.taken = self._records.taken
         """Names of columns of the steps."""
         self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
-        self._uncertain = {name for name, each in self.measures.items() if not each.exact}
+        self._uncertain = {name for name, each in self.frame.measures.items() if not each.exact}
         self.windows = Windows(self._records, self._uncertain, self.chosen)
         self._together = isinstance(self.confidence, Together)
         self.z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
@@ -94,25 +90,25 @@ class Intervals:
                     found.append(exp.Alias(this=value, alias=name))
         return found
 
-    def steps(self) -> Steps:
-        """Return the steps that compute the estimates and their intervals."""
-        laws = {each: self.names.fresh(f"{each}_law") for each in self.frame.attribute_names}
-        estimates = self.names.fresh("estimates")
+    def steps(self, table: str) -> Steps:
+        """Return the steps that compute the estimates and their intervals; the last one is called ``table``."""
+        names, laws = self.frame.names, self.frame.laws()
+        estimates = names.fresh("estimates")
         found = [
             *self.frame.law_steps(laws, self._numbers()),
-            *self._records.steps(self.names, laws, estimates),
+            *self._records.steps(laws, estimates),
         ]
         if self.windows.columns.found:
-            inner, estimates = estimates, self.names.fresh("windows")
+            inner, estimates = estimates, names.fresh("windows")
             found += self._window_steps(inner, estimates, laws)
         if self._together:
-            inner, estimates = estimates, self.names.fresh("together")
+            inner, estimates = estimates, names.fresh("together")
             found.append(
                 (estimates, select_sql(["*", f"{self._quantile()} AS {self.z}"], text(inner)))
             )
         tables, of_sets = text(estimates), ""
         if self._score.laws.columns:
-            of_sets = text(self.names.fresh("laws"))
+            of_sets = text(names.fresh("laws"))
             found.append((of_sets, self._score.laws.sql(laws)))
             same = " AND ".join(
                 f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
@@ -120,7 +116,7 @@ class Intervals:
             )
             tables += f" JOIN {of_sets} ON {same}" if same else f" CROSS JOIN {of_sets}"
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
-        found.append((self.table, select_sql([f"{text(estimates)}.*", *ends], tables)))
+        found.append((table, select_sql([f"{text(estimates)}.*", *ends], tables)))
         return found
 
     def _quantile(self) -> str:
@@ -195,7 +191,7 @@ class Intervals:
         found = []
         for number, layer in enumerate(layers):
             last = number == len(layers) - 1
-            after = table if last else self.names.fresh("windows")
+            after = table if last else self.frame.names.fresh("windows")
             found.append((after, select_sql(["*", *layer.values()], text(estimates))))
             estimates = after
         return found
@@ -221,11 +217,11 @@ class Intervals:
         if known is not None:
             return known
         variance = self._records.covariance(name, name)
-        if not self.measures[name].counts:
+        if not self._records.measures[name].counts:
             return of_variance(text(name), variance, self.z)
         most = MOST
         if not self.frame.joined:
-            cell = self._records.cell(self.measures[name].cell)
+            cell = self._records.cell(self._records.measures[name].cell)
             most = self._records.summed(cell, "rows")
         slope, step = self._slope(name), f"{self.step(name)} / 2"
         return of_variance(
@@ -266,7 +262,11 @@ class Intervals:
         names = [
             self.windows.found[each].of if each in self.windows.found else each for each in terms
         ]
-        return len(names) == 1 and names[0] in self.measures and self.measures[names[0]].counts
+        return (
+            len(names) == 1
+            and names[0] in self._records.measures
+            and self._records.measures[names[0]].counts
+        )
 
     def _covariance(self, one: str, two: str, sign: str, *, together: bool) -> str:
         if not self.windows.found.keys().isdisjoint((one, two)):

@@ -60,6 +60,12 @@ def nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:
                 found.extend(part for part in value if isinstance(part, exp.Expression))
 
 
+def tables_in(query: exp.Expr) -> list[exp.Table]:
+    """Return the tables in a query, except references to its common table expressions."""
+    common = {each.alias.lower() for each in nodes(query, exp.CTE)}
+    return [each for each in nodes(query, exp.Table) if each.db or each.name.lower() not in common]
+
+
 def first(node: exp.Expr, *types: type[Node]) -> Node | None:
     """Return the first of `nodes`, if there is any."""
     return next(nodes(node, *types), None)

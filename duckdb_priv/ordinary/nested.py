@@ -17,6 +17,7 @@ from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import first, has_only, named, nodes
 from duckdb_priv.ordinary.rows import is_star, put_expressions, renumbered
 from duckdb_priv.ordinary.scope import MARK, FromItem, Scope
+from duckdb_priv.ordinary.statement import QueryState
 
 UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit",
@@ -24,8 +25,9 @@ UNDERSTOOD = {
 """Clauses of queries that can be merged; the outer one may also have WITH."""
 
 
-def inline_counts(query: exp.Query) -> None:
-    """Inline counting common table expressions that are used once."""
+def inline_counts(state: QueryState) -> None:
+    """Inline counting common table expressions that are used once, in place."""
+    query = state.query
     for cte in list(nodes(query, exp.CTE)):
         clause, name = cte.parent, cte.alias.lower()
         if not isinstance(clause, exp.With) or clause.args.get("recursive"):

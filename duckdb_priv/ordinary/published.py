@@ -15,7 +15,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.ordinary.kept import kept_of, run
-from duckdb_priv.ordinary.names import nodes
+from duckdb_priv.ordinary.names import tables_in
 from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -213,10 +213,7 @@ class ConnectedTables:
         if not isinstance(created, exp.Create) or not isinstance(created.expression, exp.Query):
             return None
         query = created.expression
-        common = {each.alias.lower() for each in nodes(query, exp.CTE)}
-        tables = [
-            each for each in nodes(query, exp.Table) if each.db or each.name.lower() not in common
-        ]
+        tables = tables_in(query)
         for each in tables:
             self._place_within(each, *key[:2])
         if not any(self.release(each) or self.view(each) for each in tables):

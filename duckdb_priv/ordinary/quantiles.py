@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
-from duckdb_priv.ordinary.frame import Frame, Measure, Steps
+from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.intervals import Intervals, Together
 from duckdb_priv.ordinary.names import LINE, Names, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
@@ -29,8 +29,7 @@ class Counted:
     """Counts of every value of the expression whose quantiles are requested, by group."""
 
     frame: Frame
-    measures: Mapping[str, Measure]
-    """The count, as the only measure."""
+    """Its only measure is the count."""
     value: str
     """The column with the value."""
     keys: tuple[str, ...]
@@ -54,7 +53,7 @@ class Quantiled:
 
     def add(self, counted: Counted, quantiles: Mapping[str, Quantile]) -> None:
         """Add the steps of quantiles of the same value; the last step has one row for each group."""
-        (measure,) = counted.measures.items()
+        (measure,) = counted.frame.measures.items()
         estimates, by = self._names.fresh("values"), ""
         if counted.keys:
             by = f"PARTITION BY {', '.join(map(text, counted.keys))} "
@@ -70,13 +69,11 @@ class Quantiled:
                 hint="ask for quantiles in a statement of their own, without simultaneous",
             )
         if not has_ends or self._confidence is None:
-            self._steps += counted.frame.estimates(self._names, estimates, counted.measures, {})
+            self._steps += counted.frame.estimates(estimates)
         else:
-            intervals = Intervals(
-                counted.frame, counted.measures, {}, self._names, estimates, self._confidence
-            )
+            intervals = Intervals(counted.frame, self._confidence)
             places |= _moments(intervals, measure[0], places)
-            self._steps += intervals.steps()
+            self._steps += intervals.steps(estimates)
             taken.taken |= intervals.taken.taken
         for each in ("below", "total", "largest", "smallest", "following"):
             places[each] = text(taken.fresh(each))

@@ -23,7 +23,6 @@ from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.frame import (
     Frame,
     Measure,
-    PlainColumn,
     Steps,
 )
 from duckdb_priv.ordinary.names import (
@@ -70,9 +69,7 @@ class StepColumns:
 class Records:
     """The steps from the cells to the estimates, for sums whose variances are needed."""
 
-    def __init__(
-        self, frame: Frame, measures: Mapping[str, Measure], plain: Mapping[str, PlainColumn]
-    ) -> None:
+    def __init__(self, frame: Frame) -> None:
         cells = frame.cells
         attributes = list(cells.attributes.values())
         forms = {each.form for each in attributes}
@@ -82,21 +79,24 @@ class Records:
         mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
         if mixed:
             # Means are over all true values that a record may have.
-            frame = replace(frame, where=[each for each in frame.where if each not in mixed])
-            measures = {
-                name: replace(each, conditions=(*each.conditions, *mixed), of_attribute=False)
-                for name, each in measures.items()
-            }
+            frame = replace(
+                frame,
+                where=[each for each in frame.where if each not in mixed],
+                measures={
+                    name: replace(each, conditions=(*each.conditions, *mixed), of_attribute=False)
+                    for name, each in frame.measures.items()
+                },
+            )
         if self.form in FROM_HISTOGRAM and frame.uneven:
             raise QueryRefused(
                 "the interval of counts from decoy groups is not known where a join, or a group, depends on public"
                 " columns and an attribute together",
                 hint="leave out intervals, or write the condition within the aggregate: count_if(…)",
             )
-        self.frame, self.measures, self._plain = frame, measures, plain
+        self.frame, self.measures = frame, frame.measures
         self.taken = Names({
-            *(name.lower() for name in frame.keys), *measures, *plain, cells.weight, cells.shown, *cells.attributes,
-            *cells.columns,
+            *(name.lower() for name in frame.keys), *frame.measures, *frame.plain, cells.weight, cells.shown,
+            *cells.attributes, *cells.columns,
         })  # fmt: skip
         self._outcomes, self._records = StepColumns(self.taken), StepColumns(self.taken)
         self.estimates = StepColumns(self.taken)
@@ -361,7 +361,7 @@ class Records:
 
     def _plain_columns(self) -> list[str]:
         found = []
-        for name, (kind, argument, when, distinct) in self._plain.items():
+        for name, (kind, argument, when, distinct) in self.frame.plain.items():
             if kind == "grouping":
                 level = self._outcomes.take(f"grouping({argument})", "level")
                 level = self._records.take(f"any_value({level})", "level")
@@ -382,11 +382,12 @@ class Records:
     def _set_sql(self) -> str:
         return f"grouping({', '.join(map(text, self.frame.keys))})"
 
-    def steps(self, names: Names, laws: Mapping[str, str], table: str) -> Steps:
+    def steps(self, laws: Mapping[str, str], table: str) -> Steps:
         """Return the steps; the last, ``table``, has the estimates. ``laws`` names the queries of numbers."""
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
-        cells, outcomes, records = (names.fresh(each) for each in ("cells", "outcomes", "records"))
+        steps = ("cells", "outcomes", "records")
+        cells, outcomes, records = map(self.frame.names.fresh, steps)
         grouped = [*map(text, self.frame.keys)] + [text(self._set)] * self.frame.subtotals
         numbered = [f"row_number() OVER () AS {text(self._cell_number)}", "*"]
         carried = [f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells]

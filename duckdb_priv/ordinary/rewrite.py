@@ -14,13 +14,16 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.ordinary.answer import UnevenParts, answer
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
 from duckdb_priv.ordinary.names import Names, nodes, text
+from duckdb_priv.ordinary.nested import inline_counts
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
+from duckdb_priv.ordinary.resolve import resolve
 from duckdb_priv.ordinary.scope import own_nodes
-from duckdb_priv.ordinary.statement import Statement, UnevenParts
+from duckdb_priv.ordinary.statement import QueryState
 from duckdb_priv.release.given import (
     check_choice,
     check_confidence,
@@ -35,6 +38,8 @@ BEFORE = re.compile(
     re.IGNORECASE,
 )
 """Matches prefixes of a query, such as EXPLAIN. The query after it is rewritten."""
+RULES = (inline_counts, resolve, answer)
+"""The passes over a query, in their order. Each one changes the query in place."""
 WHOLE = ("BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT")
 """Types of counts and of sums of integers."""
 
@@ -117,17 +122,20 @@ def _rewritten(
     _refuse_changes(parsed, connection)
     names = Names.of(parsed)
     count_before_pivots(parsed, connection, names)
-    statement = Statement(connection, names, by_name(parameters))
-    try:
-        for query in list(own_nodes(parsed, exp.Query)):
-            # A single value has no place for interval columns, and a PIVOT would group by them.
-            alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
-            statement.rewrite(query, None if alone else asked)
-    except UnevenParts:
-        return _rewritten(release, sql, None, rounded, parameters)
-    found = _written(parsed, names) if statement.changed else sql
-    if statement.changed and rounded and isinstance(parsed, exp.Query):
-        found = _rounded(found, statement.described())
+    changed, given = False, by_name(parameters)
+    for query in list(own_nodes(parsed, exp.Query)):
+        # A single value has no place for interval columns, and a PIVOT would group by them.
+        alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
+        state = QueryState(query, connection, names, given, None if alone else asked)
+        try:
+            for rule in RULES:
+                rule(state)
+        except UnevenParts:
+            return _rewritten(release, sql, None, rounded, parameters)
+        changed |= state.changed
+    found = _written(parsed, names) if changed else sql
+    if changed and rounded and isinstance(parsed, exp.Query):
+        found = _rounded(found, state.described())
     if connection.of_releases and not parameters:
         connection.kept.once(key, lambda: found)
     return found
@@ -234,6 +242,9 @@ def _grouped(statement: exp.Expr) -> exp.Expr:
     >>> _grouped(sqlglot.parse_one("SELECT (a, b) AS k, count(*) FROM t GROUP BY k", dialect="duckdb")).sql("duckdb")
     'SELECT ROW(a, b) AS k, COUNT(*) FROM t GROUP BY k'
     """
+    # Copies would carry the positions in the text.
+    for each in nodes(statement, exp.Identifier, exp.Literal):
+        each.meta.clear()
     for select in nodes(statement, exp.Select):
         for item in select.expressions:
             if isinstance(item.unalias(), exp.Tuple):
