@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,33 +18,33 @@ import numpy as np
 
 from duckdb_priv.card.charts import Chart, error_chart
 from duckdb_priv.card.figures import highest_posteriors, reliable_from
-from duckdb_priv.engine.source import Source, parse_name
+from duckdb_priv.engine.source import Source, quoted_name
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator.forms import form_of
-from duckdb_priv.evaluation.answers import Reader, open_reader, reconstruct
-from duckdb_priv.evaluation.workload import Draw, draw
+from duckdb_priv.evaluation.answers import Reader, distribution, open_reader, reconstruct
+from duckdb_priv.evaluation.workload import DrawArguments, draw
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.methods.register import METHODS
+from duckdb_priv.publisher.absent import ABSENT
+from duckdb_priv.publisher.persons import OF_VALUE, PERSON
 from duckdb_priv.release import catalog
 from duckdb_priv.release.catalog import Connection
-from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.release.model import Guarantee, SensitiveAttribute
+from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 from duckdb_priv.sqltext.reading import count_of, types_of
+from duckdb_priv.sqltext.templates import section
 
 QUERIES = 1500
 """The number of queries from which the chart of errors is drawn."""
+WISH = DrawArguments(queries=QUERIES, max_public_attributes=2, min_selectivity=0.0, seed="card")
+"""The queries that are drawn from a release without its source."""
 SETS = 3
 """The most public columns and pairs of columns that these queries use. Each needs a statement, and the error of a count
 depends on its size more than on its columns."""
-PERSON, OF_VALUE = "privacy_of_a_person", "local_differential_privacy"
-"""The guarantees about all published values of a person, and about one value."""
-ABSENT = ("records_left_out", "values_left_out")
-"""The guarantees that state how many records are missing."""
-WORDS = ("title", "description", "contact", "licence")
-"""The publisher's own texts in the header of the card."""
 SHOWN, SHOWN_OF_SEVERAL = 12, 6
 """The number of values that are listed for a single attribute, and for each of several attributes."""
+WARNINGS = "SELECT warning FROM priv.warning WHERE release = ? ORDER BY number"
 ERRORS = (0.1, 0.25)
 """Relative errors for which the card gives the smallest count that is that exact."""
 MEANINGS = {
@@ -137,24 +137,25 @@ class Truth:
     answers: Mapping[str, tuple[Vector, Vector, Vector, Vector]]
     """True counts, standard errors, signed relative errors, and whether the intervals cover, by sensitive attribute."""
 
+    @property
+    def coverage(self) -> float | None:
+        """The share of the intervals that cover the true count; None without queries."""
+        covered = [answer[3] for answer in self.answers.values()]
+        return float(np.concatenate(covered).mean()) if covered else None
+
 
 @dataclass(frozen=True)
 class Card:
     """The content of a card."""
 
     release: str
-    mechanism: str
-    rows: int
-    created: str
-    version: str
-    columns: Sequence[tuple[str, str, str, int | None]]
-    """Name, role, type and domain size."""
+    row: Mapping[str, Any]
+    """The catalog row of the release."""
+    columns: Sequence[catalog.PublishedColumn]
     alone: tuple[int, float] | None
     """The number and the share of rows that are unique in the public columns; None without public columns."""
     labels: catalog.Labels
     """The labels of values, by column."""
-    levels: Mapping[str, int]
-    """The level of its hierarchy to which each column is generalized."""
     parameters: Sequence[tuple[str, str]]
     """Descriptions and values."""
     person: Person | None
@@ -167,22 +168,16 @@ class Card:
     attributes: Sequence[AttributeCard]
     statements: Sequence[tuple[str, str]]
     """Titles and SQL of example queries."""
-    provenance: Mapping[str, str]
     scaled: bool
     """Whether a row represents several records."""
     varied: bool
     """Whether the perturbation differs between rows."""
     sampled: bool
     """Whether the release is a generalized sample without perturbed columns."""
-    truth: str | None
-    """The source with which the release was compared; None if the card was computed from the release alone."""
-    whole: bool
-    """Whether all records of this source entered the release."""
-    coverage: float | None
+    truth: Truth | None
+    """The comparison with the source; None if the card was computed from the release alone."""
     missing: str | None
     """The source if the comparison with it failed; else None."""
-    words: Mapping[str, str]
-    """The publisher's title, description, contact and licence; empty texts if there are none."""
     warnings: Sequence[str]
     """The warnings of the publication; only on the publisher's card."""
 
@@ -191,24 +186,13 @@ def read_card(
     connection: Connection, release: str, truth: Truth | None = None, missing: str | None = None
 ) -> Card:
     """Read the content of a card from the current database: the publisher's, or a release file."""
-    mechanism, parameters, provenance, rows, created, version = connection.execute(
-        "SELECT mechanism, parameters, domain_provenance, rows_published, created_at, library_version"
-        " FROM priv.release WHERE release = ?",
-        [release],
-    ).fetchall()[0]
+    row = catalog.release_row(connection, release)
+    columns = catalog.published_columns(connection, release)
     reader = open_reader(connection, release)
     attributes = reader.attributes
-    labels = {
-        of.attribute: of.labels
-        for of in catalog.published_columns(connection, release)
-        if of.labels
-    }
+    labels = {of.attribute: of.labels for of in columns if of.labels}
     sampled = not any(form_of(each).perturbed for each in attributes)
-    covered = [answer[3] for answer in truth.answers.values()] if truth else []
-    guarantees = connection.execute(
-        "SELECT attribute, guarantee, value, statement FROM priv.guarantee WHERE release = ?",
-        [release],
-    ).fetchall()
+    guarantees = catalog.guarantees(connection, release)
     person, epsilon = _person(guarantees)
     cards = [
         # In a sample, counts of all columns have the same errors, so one chart is enough.
@@ -225,67 +209,38 @@ def read_card(
     shown = SHOWN if sampled or len(cards) == 1 else SHOWN_OF_SEVERAL
     return Card(
         release=release,
-        mechanism=mechanism,
-        rows=rows,
-        created=f"{created:%Y-%m-%d %H:%M} UTC",
-        version=version,
-        columns=connection.execute(
-            "SELECT attribute, role, type, domain_size FROM priv.attribute WHERE release = ?"
-            " ORDER BY role = 'public', attribute",
-            [release],
-        ).fetchall(),
-        alone=_unique_rows(connection, release),
+        row=row,
+        columns=sorted(columns, key=lambda of: of.role == "public"),
+        alone=_unique_rows(connection, release, reader.types),
         labels=labels,
-        levels=json.loads(parameters).get("levels", {}),
-        parameters=_parameters(mechanism, json.loads(parameters)),
+        parameters=_parameters(row["mechanism"], row["parameters"]),
         person=person,
         learned=_learned(cards, epsilon),
-        absent=" ".join(phrase for _, name, _, phrase in guarantees if name in ABSENT) or None,
-        promises=_once([each for each in guarantees if each[1] not in (PERSON, *ABSENT)]),
+        absent=" ".join(each.statement for each in guarantees if each.name in ABSENT) or None,
+        promises=_once([each for each in guarantees if each.name not in (PERSON, *ABSENT)]),
         attributes=[replace(each, values=each.values[:shown]) for each in cards],
         statements=_statements(reader),
-        provenance=json.loads(provenance),
         scaled=any(form_of(each).scaled for each in attributes),
         varied=any(form_of(each).varied for each in attributes),
         sampled=sampled and bool(attributes),
-        truth=truth.source if truth else None,
-        whole=truth is None or truth.whole,
-        coverage=float(np.concatenate(covered).mean()) if covered else None,
+        truth=truth,
         missing=missing,
-        words=_words(connection, release),
-        warnings=_warnings(connection, release) if truth else (),
+        warnings=[warning for (warning,) in connection.execute(WARNINGS, [release]).fetchall()]
+        if truth
+        else (),
     )
 
 
-def _words(connection: Connection, release: str) -> dict[str, str]:
-    """Read the publisher's texts about a release."""
-    cursor = connection.execute("FROM priv.release WHERE release = ?", [release])
-    names = [column[0] for column in cursor.description]
-    found = dict(zip(names, cursor.fetchall()[0], strict=True))
-    return {name: found.get(name) or "" for name in WORDS}
-
-
-def _unique_rows(connection: Connection, release: str) -> tuple[int, float] | None:
+def _unique_rows(
+    connection: Connection, release: str, public: Iterable[str]
+) -> tuple[int, float] | None:
     """Return the number and the share of rows that are unique in the public columns; None without such columns."""
-    public = connection.execute(
-        "SELECT attribute FROM priv.attribute WHERE release = ? AND role IN ('public', 'generalized')",
-        [release],
-    ).fetchall()
-    if not public:
+    if not (columns := identifiers(public)):
         return None
-    columns = ", ".join(identifier(name) for (name,) in public)
-    ((alone, share),) = connection.execute(
-        "SELECT count(*) FILTER (rows = 1), coalesce(count(*) FILTER (rows = 1) / sum(rows), 0) FROM"
-        f" (SELECT count(*) AS rows FROM main.{identifier(release)} GROUP BY {columns})"
-    ).fetchall()
-    return alone, share
-
-
-def _warnings(connection: Connection, release: str) -> list[str]:
-    rows = connection.execute(
-        "SELECT warning FROM priv.warning WHERE release = ? ORDER BY number", [release]
-    )
-    return [warning for (warning,) in rows.fetchall()]
+    table = f"main.{identifier(release)}"
+    query = section("audits", "unique_rows", records="count(*)", table=table, columns=columns)
+    ((alone, share),) = connection.execute(query).fetchall()
+    return alone, share or 0.0
 
 
 def read_truth(connection: Connection, release: str) -> Truth:
@@ -294,7 +249,7 @@ def read_truth(connection: Connection, release: str) -> Truth:
     Raises duckdb.Error if the source is gone or its columns have changed.
     """
     publication = last_of(connection, release)
-    table = ".".join(map(identifier, parse_name(publication.source)))
+    table = quoted_name(publication.source)
     attributes = catalog.sensitive_attributes(connection, release)
     hierarchies = publication.parameters.get("hierarchies")
     counts = {
@@ -334,9 +289,8 @@ def _generalized_counts(
     table: str, column: str, hierarchies: str, parameters: Mapping[str, Any]
 ) -> str:
     """Write the query that counts the generalized values of a column."""
-    levels = ".".join(map(identifier, parse_name(hierarchies)))
     return (
-        f"SELECT h.generalized::VARCHAR, count(*) FROM {table} AS s JOIN {levels} AS h"
+        f"SELECT h.generalized::VARCHAR, count(*) FROM {table} AS s JOIN {quoted_name(hierarchies)} AS h"
         f" ON lower(h.attribute) = lower({literal(column)}) AND h.level = {parameters['levels'][column]}"
         f" AND h.value::VARCHAR IS NOT DISTINCT FROM s.{identifier(column)}::VARCHAR GROUP BY ALL"
     )
@@ -348,25 +302,18 @@ def _columns(rows: Sequence[Sequence[float]]) -> tuple[Vector, Vector, Vector, V
 
 
 def _person(
-    guarantees: Sequence[tuple[str | None, str, float | None, str]],
+    guarantees: Sequence[Guarantee],
 ) -> tuple[Person | None, float | None]:
     """Return the guarantee about a person and its epsilon, for all values and records of the person.
 
     If the release states none and has one sensitive attribute, the guarantee is that of one value.
     """
-    stated = {
-        name: (value, statement) for _, name, value, statement in guarantees if name == PERSON
-    }
-    of_values = [
-        (value, statement)
-        for attribute, name, value, statement in guarantees
-        if name == OF_VALUE and attribute is not None
-    ]
-    if PERSON in stated:
-        epsilon, statement = stated[PERSON]
+    of_persons = [each for each in guarantees if each.name == PERSON]
+    of_values = [each for each in guarantees if each.name == OF_VALUE and each.attribute]
+    if of_persons:
+        epsilon, statement = of_persons[-1].value, of_persons[-1].statement
     elif len(of_values) == 1:
-        epsilon, statement = of_values[0]
-        statement = SENTENCE.split(statement)[0]
+        epsilon, statement = of_values[0].value, SENTENCE.split(of_values[0].statement)[0]
         statement += " With several records of one person, epsilon is multiplied by their number."
     else:
         return None, None
@@ -394,16 +341,17 @@ def _learned(attributes: Sequence[AttributeCard], epsilon: float | None) -> list
     return sorted(found, key=lambda each: -(each.all or each.one))[:LEARNED]
 
 
-def _once(guarantees: Sequence[tuple[str | None, str, float | None, str]]) -> list[str]:
+def _once(guarantees: Sequence[Guarantee]) -> list[str]:
     """Return all statements; a sentence that differs only in the attribute's name is returned once for all attributes.
 
-    >>> _once([("a", "x", 1.0, "Of a: 2. Same."), ("b", "x", 1.0, "Of b: 2. Same."), (None, "y", None, "Rest.")])
+    >>> _once([Guarantee("x", f"Of {name}: 2. Same.", attribute=name) for name in "ab"] + [Guarantee("y", "Rest.")])
     ['Of a or b: 2. Same.', 'Rest.']
     """
     groups: dict[tuple[str, str], list[str]] = {}
-    for attribute, name, _, statement in guarantees:
-        text = re.sub(rf"\b{re.escape(attribute)}\b", "\0", statement) if attribute else statement
-        groups.setdefault((name, text), []).append(attribute or "")
+    for each in guarantees:
+        of_any = rf"\b{re.escape(each.attribute)}\b" if each.attribute else None
+        text = re.sub(of_any, "\0", each.statement) if of_any else each.statement
+        groups.setdefault((each.name, text), []).append(each.attribute or "")
     of: dict[str, list[str]] = {}
     for (_, text), names in groups.items():
         for sentence in SENTENCE.split(text):
@@ -480,20 +428,13 @@ def _values(
     truth: Truth | None,
 ) -> list[Value]:
     """Return every value with its estimated count over the whole release, its prior and its highest posterior."""
-    weight = (
-        f", weight := {literal(identifier(reader.scale))}"
-        if reader.scale and form_of(attribute).weighed
-        else ""
-    )
     method = "inverse" if form_of(attribute).invertible else "bayesian"
-    of = literal(f"{attribute.release}.{attribute.name}")
     found = {
         value: (estimate, low, high)
         for value, estimate, low, high in connection.execute(
             # A value in every decoy group has only bounds, so their middle orders it among the other values.
             "SELECT value::VARCHAR, coalesce(estimate, (low + high) / 2), coalesce(low, estimate),"
-            " coalesce(high, estimate)"
-            f" FROM priv.reconstructed_distribution({of}, method := '{method}'{weight})"
+            f" coalesce(high, estimate) FROM ({distribution(reader, attribute, method)})"
         ).fetchall()
     }
     known = truth.counts[attribute.name] if truth else None
@@ -523,11 +464,10 @@ def _values(
 
 def _answers(
     connection: Connection, reader: Reader, attribute: SensitiveAttribute
-) -> tuple[Vector, Vector, None]:
-    """Return the estimates and standard errors of queries that are drawn from the release."""
-    nothing = np.empty(0)
+) -> tuple[Vector, Vector, None] | None:
+    """Return the estimates and standard errors of queries that are drawn from the release; None if none can be."""
     if not form_of(attribute).invertible:
-        return nothing, nothing, None
+        return None
     name, column = identifier(attribute.name), identifier(attribute.column)
     value = f"unnest({column})" if form_of(attribute).listed else column
     if attribute.blocks:
@@ -548,9 +488,9 @@ def _answers(
     )
     with _without_traces(connection):
         try:
-            draw(connection, shown, Draw(QUERIES, 2, 1, max(rows, 1), "card", SETS))
+            draw(connection, shown, WISH, SETS)
         except InvalidSource:
-            return nothing, nothing, None
+            return None
         reconstruct(connection, [reader], method="inverse", confidence=0.95)
         found = connection.execute(
             "SELECT estimate, stderr FROM _priv_answers WHERE estimate >= 1"

@@ -73,7 +73,7 @@ class Source:
     @property
     def stored(self) -> str:
         """The quoted full name, under which the owner reads the table."""
-        return ".".join(map(identifier, parse_name(self.name)))
+        return quoted_name(self.name)
 
     @property
     def read_types(self) -> dict[str, str]:
@@ -244,6 +244,15 @@ def parse_name(text: str) -> list[str]:
         parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
         position = match.end()
     return parts if text and not text.rstrip().endswith(".") else []
+
+
+def quoted_name(text: str) -> str:
+    """Quote every part of a dotted name.
+
+    >>> print(quoted_name('hospital."visits 2026"'))
+    "hospital"."visits 2026"
+    """
+    return ".".join(map(identifier, parse_name(text)))
 
 
 def readable_name(path: Sequence[str]) -> str:

@@ -17,7 +17,10 @@ from duckdb_priv.engine.spilled import SpilledRecords
 from duckdb_priv.engine.threads import A, B, each, threads_of
 from duckdb_priv.errors import NotInstalled
 from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.sqltext.quoting import identifier
 
+SCHEMA = "main"
+"""The schema of releases: every search path includes it, and a release file has no other."""
 STAGED = 1 / 8
 """Largest share of the memory for a table of all records."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -74,6 +77,10 @@ class Workspace(Caller):
         """Run one statement and return its columns, all of whole numbers."""
         columns = self.cursor.execute(sql).fetchnumpy()
         return {name: np.asarray(values).astype(np.int64) for name, values in columns.items()}
+
+    def table(self, name: str) -> str:
+        """Return the quoted, qualified name of a table in the schema of releases."""
+        return f"{identifier(self.database)}.{SCHEMA}.{identifier(name)}"
 
     def fits_in_memory(self, needed: float) -> bool:
         """Return whether this number of bytes is a small part of DuckDB's memory limit."""

@@ -15,9 +15,9 @@ from duckdb_priv.engine.source import Source, key_expression, parse_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.advised import PRIOR, AdviceArguments, opened, promised, statement
-from duckdb_priv.evaluation.answers import count, open_workload
+from duckdb_priv.evaluation.answers import SQL, count, open_workload
 from duckdb_priv.evaluation.counted_groups import generalized_groups, micro_groups
-from duckdb_priv.evaluation.workload import Draw, DrawArguments, TableArguments, draw
+from duckdb_priv.evaluation.workload import DrawArguments, TableArguments, draw
 from duckdb_priv.mechanism.histogram_errors import of_operator
 from duckdb_priv.mechanism.uniform import amplification_gamma
 from duckdb_priv.methods.common.asked import gram_of, named
@@ -31,11 +31,9 @@ from duckdb_priv.methods.common.options import (
     StatedQuestions,
 )
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.release.arguments import (
-    read,
-)
+from duckdb_priv.release.arguments import read
 from duckdb_priv.release.model import to_json
-from duckdb_priv.sqltext.reading import counts_of
+from duckdb_priv.sqltext.reading import counts_of, make_table
 from duckdb_priv.sqltext.templates import section
 
 
@@ -144,18 +142,13 @@ def _question(
             section("evaluation/workload", "keep_attribute"), [source.sensitive[0]]
         )
     else:
-        draw(workspace.cursor, source, Draw.of(wish, source.rows))
+        draw(workspace.cursor, source, wish)
     count(workspace.cursor, source)
     column = key_expression(source.sensitive[0], source.types[source.sensitive[0]])
     frequencies = counts_of(workspace.cursor, column, source.table)
     place = {value: n for n, (value, _) in enumerate(frequencies)}
-    workspace.cursor.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_numbers AS"
-        " SELECT query, row_number() OVER (ORDER BY query) - 1 AS number FROM _priv_counts WHERE true_count > 0"
-    )
-    asked = workspace.rows(
-        "SELECT number, any_value(asked) FROM _priv_histograms JOIN _priv_numbers USING (query) GROUP BY ALL ORDER BY 1"
-    )
+    make_table(workspace.cursor, "_priv_numbers", section(SQL, "numbers"))
+    asked = workspace.rows(section(SQL, "asked_values"))
     if not asked:
         raise InvalidParameter(
             "every query of the workload counts 0 records, for which there is no relative error",
@@ -165,10 +158,7 @@ def _question(
         "_priv_places",
         pa.table({"value": pa.array(list(place), pa.string()), "place": pa.array(place.values())}),
     )
-    counted = workspace.cursor.execute(
-        "SELECT number, place, h.records FROM _priv_histograms AS h JOIN _priv_numbers USING (query)"
-        " JOIN _priv_places AS p ON p.value IS NOT DISTINCT FROM h.value"
-    ).fetchnumpy()
+    counted = workspace.cursor.execute(section(SQL, "numbered_histograms")).fetchnumpy()
     workspace.cursor.unregister("_priv_places")
     histograms = np.zeros((len(place), len(asked)))
     histograms[counted["place"], counted["number"]] = counted["records"]
@@ -203,7 +193,6 @@ def _row(
         "suppressed": option.suppressed,
         "basis": option.basis,
         "meets": _meets(option, required),
-        "expected_error": None,
         "statement": statement(table, source, arguments, method, option),
     }
 
@@ -250,16 +239,13 @@ def advise_stated(
     least = min(error for error, _, _ in found)
     # Sorting is stable, so of methods with equal errors the one listed first comes first.
     found.sort(key=lambda each: least if each[0] <= least * (1 + SAME) else each[0])
+    prior = (limits or (PRIOR,))[0]
     return [
         {
             "mechanism": name,
             "parameters": to_json(answer.parameters),
-            "guarantee": promised(answer, (limits or (PRIOR,))[0], METHODS[name], source),
+            "guarantee": promised(answer, prior, METHODS[name], source),
             "epsilon": answer.epsilon,
-            "delta": None,
-            "mean_relative_error": None,
-            "median_relative_error": None,
-            "suppressed": None,
             "basis": _verdict(questions, found, n, asked),
             "meets": True,
             "expected_error": error,

@@ -14,14 +14,17 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.evaluation.workload import TABLE
-from duckdb_priv.release.catalog import Connection, sensitive_attributes
+from duckdb_priv.release.catalog import Connection, published_columns, sensitive_attributes
+from duckdb_priv.release.given import check_confidence
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.request import Roles
-from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.quoting import identifier, listed, literal
+from duckdb_priv.sqltext.reading import make_table, types_of
+from duckdb_priv.sqltext.templates import section
 
 UNPERTURBED = ("public", "generalized")
 """Roles of the columns that conditions may use."""
+SQL = "evaluation/answers"
 METHODS = ("inverse", "bayesian")
 """Methods of priv.reconstructed_distribution."""
 
@@ -40,11 +43,7 @@ class Reader:
 
 def open_reader(connection: Connection, release: str) -> Reader:
     """Read a release's columns and attributes from the catalog of the current database."""
-    roles = dict(
-        connection.execute(
-            "SELECT attribute, role FROM priv.attribute WHERE release = ?", [release]
-        ).fetchall()
-    )
+    roles = {of.attribute: of.role for of in published_columns(connection, release)}
     described = types_of(connection, f"main.{identifier(release)}")
     return Reader(
         release,
@@ -61,12 +60,8 @@ def open_workload(workspace: Workspace, name: str) -> None:
     """
     roles = Roles(sensitive=("attribute", "value"), exclude=("query", "conditions"))
     table = open_source(workspace, name, roles)
-    workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {TABLE.split('.')[-1]} AS SELECT query::BIGINT AS query,"
-        " conditions::MAP(VARCHAR, VARCHAR) AS conditions, attribute::VARCHAR AS attribute,"
-        f" value::VARCHAR AS value FROM {table.table}"
-    )
-    (wrong,) = workspace.rows(f"SELECT count(*) - count(DISTINCT query) FROM {TABLE}")[0]
+    make_table(workspace.cursor, TABLE, section(SQL, "given", table=table.table))
+    ((wrong,),) = workspace.rows(section(SQL, "unnumbered"))
     if wrong:
         raise InvalidParameter(
             f"{wrong} rows of the workload have no unique number in the column query",
@@ -79,34 +74,23 @@ def count(connection: Connection, source: Source) -> None:
 
     ``_priv_histograms`` has a row for each query and value that occurs, ``_priv_counts`` one for each query.
     """
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_histograms"
-        " (query BIGINT, asked VARCHAR, value VARCHAR, records BIGINT)"
-    )
+    connection.execute(section(SQL, "histograms"))
     for attribute, names in asked_together(connection):
         column = spelled([attribute], source.sensitive, source.name, "sensitive")[0]
         columns = spelled(names, source.public, source.name, "public")
         lay_out(connection, attribute, names, [source.types[name] for name in columns])
-        cells = _numbered(identifier(name) for name in columns)
         connection.execute(
-            f"""
-            INSERT INTO _priv_histograms
-            WITH cell AS (
-                SELECT {"".join(f"{cell}, " for cell in cells)}{key_expression(column, source.types[column])}
-                    AS _priv_value, count(*) AS _priv_count
-                FROM {source.table} AS _priv_source WHERE {_in_cells(columns)} GROUP BY ALL
-            ), counted AS (
-                SELECT * EXCLUDE (_priv_value), _priv_value::VARCHAR AS value FROM cell
+            section(
+                SQL,
+                "count_cells",
+                cells="".join(f"{cell}, " for cell in _numbered(columns)),
+                value=key_expression(column, source.types[column]),
+                table=source.table,
+                in_cells=_in_cells(columns),
+                same_cell=same_cell(len(columns), "counted"),
             )
-            SELECT query, asked.value, counted.value, coalesce(_priv_count, 0)
-            FROM _priv_asked AS asked LEFT JOIN counted ON {same_cell(len(columns), "counted")}
-            """
         )
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_counts AS SELECT query, sum(records)::BIGINT AS records,"
-        " coalesce(sum(records) FILTER (value IS NOT DISTINCT FROM asked), 0)::BIGINT AS true_count"
-        " FROM _priv_histograms GROUP BY query"
-    )
+    make_table(connection, "_priv_counts", section(SQL, "counts"))
 
 
 def reconstruct(
@@ -121,15 +105,8 @@ def reconstruct(
             f"method must be one of {', '.join(map(repr, METHODS))}, got {echoed(method)}",
             hint="leave method out for unbiased estimates with intervals",
         )
-    if isinstance(confidence, bool) or not 0 < confidence < 1:
-        raise InvalidParameter(
-            f"confidence must lie strictly between 0 and 1, got {confidence!r}",
-            hint="0.95 is usual",
-        )
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_answers (release VARCHAR, query BIGINT,"
-        " estimate DOUBLE, stderr DOUBLE, low DOUBLE, high DOUBLE)"
-    )
+    check_confidence(confidence)
+    connection.execute(section(SQL, "answers"))
     asked = asked_together(connection)
     for reader in readers:
         named = {attribute.name.lower(): attribute for attribute in reader.attributes}
@@ -141,52 +118,48 @@ def reconstruct(
                     f"release {reader.release!r} was made with a singular operator, which has no inverse",
                     hint="write method := 'bayesian'",
                 )
+        release = literal(reader.release)
         for name, names in asked:
             columns = spelled(names, reader.types, reader.release, "public")
             lay_out(connection, name, names, [reader.types[column] for column in columns])
-            distribution = _distribution(
+            shown = distribution(
                 reader,
                 named[name],
                 method,
                 confidence,
-                group_columns=", ".join(_numbered(identifier(column) for column in columns)),
+                group_columns=", ".join(_numbered(columns)),
                 condition=_in_cells(columns),
             )
+            same = same_cell(len(columns), "shown")
             connection.execute(
-                f"""
-                INSERT INTO _priv_answers
-                SELECT {literal(reader.release)}, query, estimate, stderr, low, high
-                FROM _priv_asked AS asked JOIN ({distribution}) AS shown
-                    ON asked.value IS NOT DISTINCT FROM shown.value::VARCHAR
-                    AND {same_cell(len(columns), "shown")}
-                """
+                section(SQL, "reconstructed", release=release, distribution=shown, same_cell=same)
             )
         # Cells for which the release has no row.
-        unanswered = f"query NOT IN (SELECT query FROM _priv_answers WHERE release = {literal(reader.release)})"
         for (name,) in connection.execute(
-            f"SELECT DISTINCT lower(attribute) AS attribute FROM {TABLE} WHERE {unanswered} ORDER BY attribute"
+            section(SQL, "attributes_without_rows"), [reader.release]
         ).fetchall():
-            nothing = _distribution(reader, named[name], method, confidence, condition="false")
+            nothing = distribution(reader, named[name], method, confidence, condition="false")
             connection.execute(
-                f"""
-                INSERT INTO _priv_answers
-                SELECT {literal(reader.release)}, query, estimate, stderr, low, high
-                FROM {TABLE} AS asked JOIN ({nothing}) AS shown
-                    ON asked.value IS NOT DISTINCT FROM shown.value::VARCHAR
-                WHERE lower(attribute) = {literal(name)} AND {unanswered}
-                """
+                section(
+                    SQL,
+                    "reconstructed_without_rows",
+                    release=release,
+                    distribution=nothing,
+                    attribute=literal(name),
+                )
             )
 
 
-def _distribution(
+def distribution(
     reader: Reader,
     attribute: SensitiveAttribute,
     method: str,
-    confidence: float,
+    confidence: float = 0.95,
     *,
     group_columns: str = "",
-    condition: str,
+    condition: str | None = None,
 ) -> str:
+    """Write the query of an attribute's distribution, by groups and among the rows that satisfy a condition."""
     arguments = {
         "group_columns": literal(group_columns or None),
         "condition": literal(condition),
@@ -203,10 +176,7 @@ def _distribution(
 
 def asked_together(connection: Connection) -> list[tuple[str, list[str]]]:
     """List each sensitive attribute with each set of public attributes that queries use together, in lower case."""
-    return connection.execute(
-        "SELECT DISTINCT lower(attribute) AS attribute,"
-        f" list_sort([lower(name) FOR name IN map_keys(conditions)]) AS names FROM {TABLE} ORDER BY ALL"
-    ).fetchall()
+    return connection.execute(section(SQL, "asked_together")).fetchall()
 
 
 def spelled(names: Iterable[str], known: Iterable[str], table: str, role: str) -> list[str]:
@@ -225,30 +195,20 @@ def lay_out(
     connection: Connection, attribute: str, names: Sequence[str], types: Sequence[str]
 ) -> None:
     """Materialize the queries over one set of attributes, with a typed column for each attribute."""
-    texts = ", ".join(
-        f"map_extract_value(_priv_lower, {literal(name)}) AS _priv_t{n}"
+    texts = "".join(
+        f", map_extract_value(_priv_lower, {literal(name)}) AS _priv_t{n}"
         for n, name in enumerate(names)
     )
     typed = "".join(
         f", TRY_CAST(_priv_t{n} AS {kind}) AS _priv_c{n}" for n, kind in enumerate(types)
     )
-    connection.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE _priv_asked AS
-        SELECT *{typed} FROM (
-            SELECT query, value{f", {texts}" if names else ""} FROM (
-                SELECT *, map_from_entries([{{'k': lower(e.key), 'v': e.value}}
-                    FOR e IN map_entries(conditions)]) AS _priv_lower FROM {TABLE}
-            ) WHERE lower(attribute) = {literal(attribute)}
-                AND list_sort(map_keys(_priv_lower)) = {_texts(names)}
-        )
-        """
+    fillings = {"attribute": literal(attribute), "names": listed(names)}
+    make_table(
+        connection, "_priv_asked", section(SQL, "asked", typed=typed, texts=texts, **fillings)
     )
     for n, (name, kind) in enumerate(zip(names, types, strict=True)):
-        wrong = connection.execute(
-            f"SELECT query, _priv_t{n} FROM _priv_asked"
-            f" WHERE _priv_t{n} IS NOT NULL AND _priv_c{n} IS NULL ORDER BY query LIMIT 1"
-        ).fetchall()
+        query = section(SQL, "untyped", text=f"_priv_t{n}", value=f"_priv_c{n}")
+        wrong = connection.execute(query).fetchall()
         if wrong:
             raise InvalidParameter(
                 f"query {wrong[0][0]} has the condition {name} = {wrong[0][1]!r}, which is not a {kind}",
@@ -258,10 +218,7 @@ def lay_out(
 
 def _check_values(connection: Connection, attribute: SensitiveAttribute) -> None:
     wrong = connection.execute(
-        f"SELECT query, value FROM {TABLE} AS asked WHERE lower(attribute) = lower(?) AND NOT EXISTS ("
-        " FROM priv.coefficient AS c WHERE c.release = ? AND c.attribute = ?"
-        " AND c.value IS NOT DISTINCT FROM asked.value) ORDER BY query LIMIT 1",
-        [attribute.name, attribute.release, attribute.name],
+        section(SQL, "unknown_value"), [attribute.name, attribute.release]
     ).fetchall()
     if wrong:
         raise InvalidParameter(
@@ -271,13 +228,9 @@ def _check_values(connection: Connection, attribute: SensitiveAttribute) -> None
         )
 
 
-def _texts(names: Sequence[str]) -> str:
-    return f"[{', '.join(map(literal, names))}]::VARCHAR[]"
-
-
 def _numbered(columns: Iterable[str]) -> list[str]:
     """Give columns numbered aliases that cannot collide with names of the user."""
-    return [f"{column} AS _priv_c{n}" for n, column in enumerate(columns)]
+    return [f"{identifier(column)} AS _priv_c{n}" for n, column in enumerate(columns)]
 
 
 def _in_cells(columns: Sequence[str]) -> str:

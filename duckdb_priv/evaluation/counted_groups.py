@@ -20,6 +20,10 @@ from duckdb_priv.methods.common.hierarchy import Hierarchy, open_hierarchies, re
 from duckdb_priv.methods.common.options import Generalized, MicroGroups
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import make_table
+from duckdb_priv.sqltext.templates import section
+
+SQL = "evaluation/groups"
 
 
 def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroups:
@@ -37,18 +41,16 @@ def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroup
             *(f"s.{identifier(name)} IS NOT DISTINCT FROM g.{place}" for name, place in aliases),
         ]
     )
-    workspace.cursor.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE _priv_groups AS
-        WITH large AS (
-            SELECT {columns}count(*) AS size FROM {source.table} GROUP BY ALL HAVING size > {above}
-        ), cell AS (
-            SELECT g.*, s.{key_expression(sensitive, source.types[sensitive])} AS key, count(*) AS held
-            FROM {source.table} AS s JOIN large AS g ON {same} GROUP BY ALL
-        )
-        SELECT * EXCLUDE (key), key::VARCHAR AS value FROM cell
-        """
+    groups = section(
+        SQL,
+        "large_groups",
+        columns=columns,
+        table=source.table,
+        above=str(above),
+        key=key_expression(sensitive, source.types[sensitive]),
+        same=same,
     )
+    make_table(workspace.cursor, "_priv_groups", groups)
     found: list[Mapping[str, Any]] = []
     for attribute, names in asked_together(workspace.cursor):
         public = spelled(names, source.public, source.name, "public")
@@ -56,31 +58,15 @@ def micro_groups(workspace: Workspace, source: Source, above: int) -> MicroGroup
         cells = "".join(
             f"{places[source.public.index(name)]} AS _priv_c{n}, " for n, name in enumerate(public)
         )
-        named = "".join(f"_priv_c{n}, " for n in range(len(public)))
-        # Groups without the value have no rows, so their number is the difference to all groups.
-        found.append(
-            workspace.cursor.execute(
-                f"""
-                WITH cell AS (
-                    SELECT {cells}value, size, held, count(*) AS number FROM _priv_groups GROUP BY ALL
-                ), total AS (
-                    SELECT {named}size, (sum(held * number) / size)::BIGINT AS number FROM cell GROUP BY {named}size
-                ), with_value AS (
-                    SELECT query, size, held, cell.number FROM _priv_asked AS asked JOIN cell
-                    ON asked.value IS NOT DISTINCT FROM cell.value AND {same_cell(len(public), "cell")}
-                ), without AS (
-                    SELECT query, size, 0 AS held, total.number - coalesce(known.number, 0) AS number
-                    FROM _priv_asked AS asked JOIN total ON {same_cell(len(public), "total")}
-                    LEFT JOIN (
-                        SELECT query, size, sum(number) AS number FROM with_value GROUP BY ALL
-                    ) AS known USING (query, size)
-                )
-                SELECT n.number AS query, size, held, g.number::BIGINT AS number
-                FROM (FROM with_value UNION ALL FROM without) AS g JOIN _priv_numbers AS n USING (query)
-                WHERE g.number > 0
-                """
-            ).fetchnumpy()
+        of_queries = section(
+            SQL,
+            "groups_of_queries",
+            cells=cells,
+            named="".join(f"_priv_c{n}, " for n in range(len(public))),
+            same_cell=same_cell(len(public), "cell"),
+            same_total=same_cell(len(public), "total"),
         )
+        found.append(workspace.cursor.execute(of_queries).fetchnumpy())
     query, size, held, number = _joined(found, ("query", "size", "held", "number"))
     return MicroGroups(query, size, held, number)
 
@@ -109,27 +95,19 @@ def cells_of_groups(
 ) -> CountedValues:
     """Count the values of an attribute in the groups of more than ``above`` records with equal public columns."""
     keys = keys_of({name: source.types[name] for name in public})
-    listed = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(keys))
-    names = "".join(f"_priv_key{n}, " for n in range(len(keys)))
-    same = "".join(
-        f" AND cell._priv_key{n} IS NOT DISTINCT FROM g._priv_key{n}" for n in range(len(keys))
+    query = section(
+        SQL,
+        "values_of_groups",
+        keys="".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(keys)),
+        names="".join(f"_priv_key{n}, " for n in range(len(keys))),
+        same="".join(
+            f" AND cell._priv_key{n} IS NOT DISTINCT FROM g._priv_key{n}" for n in range(len(keys))
+        ),
+        value=key_expression(attribute.name, source.types[attribute.name]),
+        table=source.table,
+        above=str(above),
     )
-    value = key_expression(attribute.name, source.types[attribute.name])
-    found = workspace.cursor.execute(
-        f"""
-        WITH cell AS (
-            SELECT {listed}s.{value} AS _priv_value, count(*) AS held FROM {source.table} AS s GROUP BY ALL
-        ), large AS (
-            SELECT {names}sum(held)::BIGINT AS size, max(held) AS most FROM cell GROUP BY ALL HAVING size > {above}
-        ), numbered AS (
-            SELECT *, row_number() OVER () - 1 AS number FROM large
-        )
-        SELECT number, coalesce(list_position($1::VARCHAR[], _priv_value::VARCHAR), len($1)) - 1 AS value,
-            held, size, most
-        FROM cell JOIN numbered AS g ON true{same}
-        """,
-        [[*attribute.values]],
-    ).fetchnumpy()
+    found = workspace.cursor.execute(query, [[*attribute.values]]).fetchnumpy()
     return CountedValues(*(np.asarray(each, np.int64) for each in found.values()))
 
 
@@ -152,25 +130,19 @@ def generalized_groups(
         lay_out(workspace.cursor, attribute, names, [source.types[each] for each in public])
         asked = [(place[each], f"asked._priv_c{n}::VARCHAR") for n, each in enumerate(public)]
         asked.append((place[source.sensitive[0]], "asked.value"))
-        codes = ", ".join(f"_priv_code{n}" for n, _ in asked)
         joins = " ".join(
             f"JOIN {hierarchies[n].table} AS l{n} ON l{n}.level = {levels[columns[n]]}"
             f" AND l{n}.value IS NOT DISTINCT FROM {text}"
             for n, text in asked
         )
-        same = " AND ".join(f"sized._priv_code{n} = l{n}.code" for n, _ in asked)
-        found.append(
-            workspace.cursor.execute(
-                f"""
-                WITH sized AS (
-                    SELECT {codes}, size, count(*) AS number FROM _priv_generalized GROUP BY ALL
-                )
-                SELECT n.number AS query, size, sum(sized.number)::BIGINT AS number
-                FROM _priv_asked AS asked JOIN _priv_numbers AS n USING (query) {joins} JOIN sized ON {same}
-                GROUP BY ALL
-                """
-            ).fetchnumpy()
+        of_queries = section(
+            SQL,
+            "generalized_of_queries",
+            codes=", ".join(f"_priv_code{n}" for n, _ in asked),
+            joins=joins,
+            same=" AND ".join(f"sized._priv_code{n} = l{n}.code" for n, _ in asked),
         )
+        found.append(workspace.cursor.execute(of_queries).fetchnumpy())
     query, size, number = _joined(found, ("query", "size", "number"))
     sizes = workspace.cursor.execute("SELECT size FROM _priv_generalized").fetchnumpy()["size"]
     return Generalized(name, levels, np.asarray(sizes, np.int64), query, size, number)
@@ -192,11 +164,15 @@ def _count_generalized(
         f" AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}"
         for n, each in enumerate(hierarchies)
     )
-    codes = ", ".join(f"l{n}.code AS _priv_code{n}" for n in range(len(hierarchies)))
-    workspace.cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE _priv_generalized AS SELECT {codes}, sum(records)::BIGINT AS size FROM"
-        f" (SELECT {values}, count(*) AS records FROM {source.table} GROUP BY ALL) {joins} GROUP BY ALL"
+    query = section(
+        SQL,
+        "generalized",
+        codes=", ".join(f"l{n}.code AS _priv_code{n}" for n in range(len(hierarchies))),
+        values=values,
+        table=source.table,
+        joins=joins,
     )
+    make_table(workspace.cursor, "_priv_generalized", query)
 
 
 def _joined(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Integers]:

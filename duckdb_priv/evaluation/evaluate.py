@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +11,7 @@ from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.evaluation.answers import Reader, count, open_reader, open_workload, reconstruct
-from duckdb_priv.evaluation.workload import TABLE as QUERIES
-from duckdb_priv.evaluation.workload import Draw, DrawArguments, draw
+from duckdb_priv.evaluation.workload import DrawArguments, draw
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.hierarchy import generalize
@@ -32,10 +30,9 @@ from duckdb_priv.release.arguments import (
     whole,
 )
 from duckdb_priv.release.request import Roles
-from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifiers
-from duckdb_priv.sqltext.reading import count_of, make_table
-from duckdb_priv.sqltext.templates import body, fill, section, template
+from duckdb_priv.sqltext.reading import count_of, make_table, named_rows
+from duckdb_priv.sqltext.templates import section
 
 EVALUATION = "_priv_evaluation"
 """Temporary table with one row per release and query."""
@@ -76,27 +73,15 @@ def evaluate(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     """Answer a workload from releases and from the source; return one row per release and query."""
     (arguments,) = read(given, EvaluationArguments, of="evaluate")
     compare(workspace, arguments)
-    relation = workspace.cursor.execute(section("evaluation/workload", "answers"))
-    names = [column[0] for column in relation.description]
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    return named_rows(workspace.cursor, section("evaluation/workload", "answers"))
 
 
 def evaluation_summary(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Summarize an evaluation, by selectivity and for small counts."""
     (arguments,) = read(given, SummaryArguments, of="evaluation_summary")
     source = compare(workspace, arguments)
-    relation = workspace.cursor.execute(
-        fill(
-            body(templates.read("evaluation", "summary")),
-            {
-                "evaluation": EVALUATION,
-                "rows": str(source.rows),
-                "small": str(arguments.small_counts),
-            },
-        )
-    )
-    names = [column[0] for column in relation.description]
-    return [dict(zip(names, row, strict=True)) for row in relation.fetchall()]
+    limits = {"rows": str(source.rows), "small": str(arguments.small_counts)}
+    return named_rows(workspace.cursor, section("evaluation/workload", "summary", **limits))
 
 
 def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
@@ -117,15 +102,7 @@ def compare(workspace: Workspace, arguments: EvaluationArguments) -> Source:
         method=arguments.method,
         confidence=arguments.confidence,
     )
-    workspace.cursor.execute(
-        fill(
-            template(
-                "CREATE OR REPLACE TEMP TABLE @evaluation@ AS "
-                + body(templates.read("evaluation", "beside"))
-            ),
-            {"evaluation": EVALUATION, "queries": QUERIES},
-        )
-    )
+    make_table(workspace.cursor, EVALUATION, section("evaluation/workload", "beside"))
     return source
 
 
@@ -160,10 +137,7 @@ def _count_what_entered(
 
     ``_priv_entered`` has a row for each such release and query.
     """
-    workspace.cursor.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_entered"
-        " (release VARCHAR, query BIGINT, records BIGINT, true_count BIGINT)"
-    )
+    workspace.cursor.execute(section("evaluation/workload", "entered"))
     for reader in readers:
         entered = entered_records(
             workspace, open_source(workspace, arguments.source, Roles()), reader
@@ -171,10 +145,8 @@ def _count_what_entered(
         if entered is None:
             continue
         count(workspace.cursor, _open_source(workspace, arguments, readers, entered))
-        workspace.cursor.execute(
-            "INSERT INTO _priv_entered SELECT ?, query, records, true_count FROM _priv_counts",
-            [reader.release],
-        )
+        query = section("evaluation/workload", "count_entered")
+        workspace.cursor.execute(query, [reader.release])
 
 
 def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Source | None:
@@ -204,10 +176,8 @@ def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Sou
         source = count_persons(workspace, source, last.max_rows)
     if not remembered:
         return source
-    ((mechanism,),) = workspace.rows(
-        "SELECT mechanism FROM priv.release WHERE release = ?", [release]
-    )
-    ids = METHODS[mechanism].entered(workspace, source, release)
+    method = METHODS[catalog.release_row(cursor, release)["mechanism"]]
+    ids = method.entered(workspace, source, release)
     make_table(cursor, ENTERED, ids)
     ids = identifiers(last.record_id)
     table = section("kernels", "entered", source=source.table, ids=ids)
@@ -218,10 +188,8 @@ def levels_of(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]
     """Return the levels of the columns of generalized releases, which must be the same for all."""
     found = []
     for reader in readers:
-        (text,) = workspace.rows(
-            "SELECT parameters FROM priv.release WHERE release = ?", [reader.release]
-        )[0]
-        levels = json.loads(text).get("levels")
+        stated = catalog.release_row(workspace.cursor, reader.release)["parameters"]
+        levels = stated.get("levels")
         if levels is None:
             raise InvalidParameter(
                 f"release {reader.release!r} is not generalized, so it has no hierarchies",
@@ -260,5 +228,5 @@ def _take_workload(
     draw(
         workspace.cursor,
         replace(source, sensitive=asked),
-        Draw.of(DrawArguments(queries=arguments.queries, seed=arguments.seed), source.rows),
+        DrawArguments(queries=arguments.queries, seed=arguments.seed),
     )

@@ -5,7 +5,6 @@ Source: Chaytor, Wang, "Fine grain perturbation for privacy preserving data publ
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from duckdb_priv.evaluation.counted_groups import cells_of_groups
 from duckdb_priv.evaluation.evaluate import entered_records, levels_of
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
-from duckdb_priv.mechanism.block_design import operator_of_blocks
 from duckdb_priv.mechanism.conditional_poisson import MAX_INCLUSION
 from duckdb_priv.mechanism.decoy_variance import remaining_errors
 from duckdb_priv.mechanism.histogram_errors import (
@@ -41,7 +39,11 @@ from duckdb_priv.methods.common.cuts import as_published, is_ordered, on_axis
 from duckdb_priv.methods.common.findings import Subject
 from duckdb_priv.methods.common.hierarchy import generalize
 from duckdb_priv.methods.common.memory import Memory
-from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_operator
+from duckdb_priv.methods.common.operator_audit import (
+    block_operator,
+    drawn_operator,
+    stored_operator,
+)
 from duckdb_priv.methods.common.shuffles import counts_by_size, public_types, scales_by_size
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import NAME, TABLE, TEXT, Arguments, argument, read
@@ -78,10 +80,13 @@ def record_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[
 
 def aggregate_utility(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Compute 1 minus the mean of abs(f - f'), for true frequencies f and reconstructed frequencies f'."""
-    attribute, operator, counts = _compared(workspace, given, of="aggregate_utility")
-    if not _invertible(operator):
+    (arguments,) = read(given, UtilityArguments, of="aggregate_utility")
+    attribute = _find_attribute(workspace, arguments.release)
+    counts = _true_counts(workspace, attribute, arguments.source)
+    operator = stored_operator(attribute)
+    if condition_number(operator) > MAX_CONDITION_NUMBER:
         return [{"value": str(-np.inf)}]
-    table = f"main.{identifier(attribute.release)}"
+    table = workspace.table(attribute.release)
     found = dict(counts_of(workspace.cursor, identifier(attribute.column), table))
     observed = np.array([found.get(value, 0) for value in attribute.values], dtype=np.float64)
     off = np.abs(invert(operator) @ observed - counts).mean() / counts.sum()
@@ -130,21 +135,6 @@ def _asked(
         kind, points = "BIGINT", [*map(float, range(len(values)))]
     missing = attribute.has_missing
     return gram_of(workspace, source, kind, points, questions, missing=missing)
-
-
-def _invertible(operator: Matrix) -> bool:
-    """Return whether the operator can be inverted with acceptable errors."""
-    return condition_number(operator) <= MAX_CONDITION_NUMBER
-
-
-def _compared(
-    workspace: Workspace, given: Mapping[str, Any], *, of: str
-) -> tuple[SensitiveAttribute, Matrix, Vector]:
-    """Return an attribute of a release, its operator, and the true counts of its values."""
-    (arguments,) = read(given, UtilityArguments, of=of)
-    attribute = _find_attribute(workspace, arguments.release)
-    counts = _true_counts(workspace, attribute, arguments.source)
-    return attribute, stored_operator(attribute), counts
 
 
 def _find_attribute(workspace: Workspace, name: str) -> SensitiveAttribute:
@@ -224,25 +214,20 @@ def errors_of_histogram(
         return _of_decoys(workspace, attribute, counts)
     if attribute.blocks or (form.drawn and not form.scaled):
         return _of_draws(attribute, counts)
-    table = f"{identifier(workspace.database)}.main.{identifier(attribute.release)}"
+    table = workspace.table(attribute.release)
     subject = Subject(workspace, attribute.release, table, source, {}, attribute)
     if form.varied:
         return _of_crowds(subject)
-    ((text,),) = workspace.rows(
-        "SELECT parameters FROM priv.release WHERE release = ?", [attribute.release]
-    )
+    stated = catalog.release_row(workspace.cursor, attribute.release)["parameters"]
     if form.perturbed:
-        return _of_samples(subject, form, json.loads(text), counts)
-    return _of_suppression(subject, json.loads(text))
+        return _of_samples(subject, form, stated, counts)
+    return _of_suppression(subject, stated)
 
 
 def _of_draws(attribute: SensitiveAttribute, counts: Vector) -> HistogramErrors:
     """Return the errors if every record is perturbed independently."""
-    blocks = attribute.blocks
-    if blocks:
-        own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
-        places = (blocks.count, blocks.stride, blocks.first)
-        return of_operator(*operator_of_blocks(attribute.size, *places, own, other), counts)
+    if attribute.blocks:
+        return of_operator(*block_operator(attribute, attribute.blocks), counts)
     operator = drawn_operator(attribute)
     assert operator is not None
     if condition_number(operator) > MAX_CONDITION_NUMBER:

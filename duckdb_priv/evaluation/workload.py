@@ -37,43 +37,15 @@ from duckdb_priv.release.arguments import (
 )
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import Roles
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 from duckdb_priv.sqltext.reading import count_of, make_table, select
 from duckdb_priv.sqltext.templates import section
 
 SETS_PER_SIZE = 20
-"""The default number of sets of public attributes of each size in a workload."""
+"""The largest number of sets of public attributes of each size in a workload, over all sensitive attributes."""
 TABLE = "temp.main._priv_queries"
 """The temporary table of a workload."""
 OF_A_QUERY = ("query", "conditions", "attribute", "value")
-
-
-@dataclass(frozen=True)
-class Draw:
-    """The parameters of a random workload."""
-
-    queries: int
-    """The number of queries; fewer are drawn if fewer qualify."""
-    max_public_attributes: int
-    low: int
-    """Smallest true count of a query."""
-    high: int
-    """Largest true count of a query."""
-    seed: str
-    """The same seed draws the same queries from the same table."""
-    sets: int = SETS_PER_SIZE
-    """The largest number of sets of public attributes of each size, over all sensitive attributes."""
-
-    @classmethod
-    def of(cls, arguments: DrawArguments, rows: int) -> Draw:
-        """Return the parameters for a table with the given number of rows.
-
-        Raises InvalidParameter if the limits are invalid or contradict each other.
-        """
-        low, high = _limits(arguments, rows)
-        return cls(
-            arguments.queries, arguments.max_public_attributes, low, high, str(arguments.seed)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +94,10 @@ class DrawArguments(Arguments):
 
 
 def _limits(arguments: DrawArguments, rows: int) -> tuple[int, int]:
-    """Return the smallest and the largest true count of a query; a count of 0 has no relative error."""
+    """Return the smallest and the largest true count of a query; a count of 0 has no relative error.
+
+    Raises InvalidParameter if the limits are invalid or contradict each other.
+    """
     between = arguments.selectivity
     if arguments.small_counts is not None:
         if between is not None:
@@ -145,7 +120,7 @@ def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     """Draw a workload from a table."""
     table, wish = read(given, TableArguments, DrawArguments, of="workload")
     source = open_source(workspace, table.source, table.roles)
-    draw(workspace.cursor, source, Draw.of(wish, source.rows))
+    draw(workspace.cursor, source, wish)
     return [
         dict(zip((*OF_A_QUERY, "true_count", "selectivity"), row, strict=True))
         for row in workspace.rows(
@@ -159,11 +134,15 @@ def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     ]
 
 
-def draw(connection: Connection, source: Source, wish: Draw) -> None:
-    """Draw queries from a table into TABLE, with their true counts.
+def draw(
+    connection: Connection, source: Source, wish: DrawArguments, sets: int = SETS_PER_SIZE
+) -> None:
+    """Draw queries from a table into TABLE, with their true counts; fewer than wished if fewer qualify.
 
-    Raises InvalidSource if no query qualifies.
+    ``sets`` is the largest number of sets of public attributes of each size. Raises InvalidParameter for contradicting
+    limits, and InvalidSource if no query qualifies.
     """
+    low, high = _limits(wish, source.rows)
     public = [name for name in source.public if SCALAR.match(source.types[name])]
     if not public:
         raise InvalidSource(
@@ -171,25 +150,33 @@ def draw(connection: Connection, source: Source, wish: Draw) -> None:
             hint="write the workload yourself, with an empty MAP {} as conditions",
         )
     variety = _variety(connection, source, public)
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE _priv_drawn"
-        " (attribute VARCHAR, value VARCHAR, conditions MAP(VARCHAR, VARCHAR), true_count BIGINT, place DOUBLE)"
-    )
+    connection.execute(section("evaluation/workload", "drawn"))
     for attribute in source.sensitive:
         others = [name for name in public if name != attribute]
-        limit = max(1, wish.sets // len(source.sensitive))
+        limit = max(1, sets // len(source.sensitive))
         for names, share in _attribute_sets(others, limit, wish):
             weight = share
             for name in (*names, attribute):
                 weight /= variety[name]
-            connection.execute(_draw_sql(source.table, names, attribute, weight, wish))
+            connection.execute(
+                section(
+                    "evaluation/workload",
+                    "draw",
+                    **_terms(names, attribute, wish.seed),
+                    weight=literal(weight),
+                    table=source.table,
+                    low=str(low),
+                    high=str(high),
+                    queries=str(wish.queries),
+                )
+            )
     make_table(
         connection, TABLE, section("evaluation/workload", "numbered", queries=str(wish.queries))
     )
     drawn = count_of(connection, TABLE)
     if not drawn:
         raise InvalidSource(
-            f"no query over {source.name!r} counts between {wish.low} and {wish.high} records",
+            f"no query over {source.name!r} counts between {low} and {high} records",
             hint="lower min_selectivity, or give selectivity := [low, high]",
         )
 
@@ -206,21 +193,20 @@ def _variety(connection: Connection, source: Source, public: Sequence[str]) -> d
 
 
 def _attribute_sets(
-    public: Sequence[str], limit: int, wish: Draw
+    public: Sequence[str], limit: int, wish: DrawArguments
 ) -> Iterator[tuple[tuple[str, ...], float]]:
     """Choose the sets of public attributes for the queries of a sensitive attribute, with their shares of the queries.
 
     Every size is equally likely, and so is every set of one size. At most ``limit`` sets of each size are chosen.
 
-    >>> wish = Draw(queries=9, max_public_attributes=2, low=1, high=9, seed="1")
-    >>> list(_attribute_sets(["age", "ward"], 20, wish))
+    >>> list(_attribute_sets(["age", "ward"], 20, DrawArguments(max_public_attributes=2)))
     [(('age',), 0.25), (('ward',), 0.25), (('age', 'ward'), 0.5)]
     """
     sizes = range(1, min(wish.max_public_attributes, len(public)) + 1)
     for size in sizes:
         sets = list(combinations(public, size))
         if comb(len(public), size) > limit:
-            sets = sorted(sets, key=lambda names: _digest(wish.seed, *names))[:limit]
+            sets = sorted(sets, key=lambda names: _digest(str(wish.seed), *names))[:limit]
         for names in sets:
             yield names, 1 / len(sizes) / len(sets)
 
@@ -229,28 +215,14 @@ def _digest(*parts: str) -> bytes:
     return hashlib.sha256("\0".join(parts).encode()).digest()
 
 
-def _draw_sql(table: str, names: Sequence[str], attribute: str, weight: float, wish: Draw) -> str:
-    """Write the statement that draws from all queries over one set of attributes.
-
-    It samples with weights and without replacement: it takes the smallest -ln(uniform) / weight (Efraimidis and
-    Spirakis 2006), where the uniform number is a hash of the seed and the query.
-    """
-    columns = ", ".join(identifier(name) for name in (*names, attribute))
-    of_query = ", ".join(f"{identifier(name)}::VARCHAR" for name in (*names, attribute))
-    conditions = ", ".join(f"{literal(name)}: {identifier(name)}::VARCHAR" for name in names)
-    written = ", ".join(map(literal, (wish.seed, *names, attribute)))
-    return section(
-        "evaluation/workload",
-        "draw",
-        attribute=literal(attribute),
-        value=identifier(attribute),
-        conditions=conditions,
-        written=written,
-        of_query=of_query,
-        weight=literal(weight),
-        columns=columns,
-        table=table,
-        low=str(wish.low),
-        high=str(wish.high),
-        queries=str(wish.queries),
-    )
+def _terms(names: Sequence[str], attribute: str, seed: object) -> dict[str, str]:
+    """Return the SQL of the columns in queries over one set of attributes."""
+    every = (*names, attribute)
+    return {
+        "attribute": literal(attribute),
+        "value": identifier(attribute),
+        "columns": identifiers(every),
+        "of_query": ", ".join(f"{identifier(name)}::VARCHAR" for name in every),
+        "conditions": ", ".join(f"{literal(name)}: {identifier(name)}::VARCHAR" for name in names),
+        "written": ", ".join(map(literal, (str(seed), *every))),
+    }

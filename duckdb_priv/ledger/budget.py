@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
 from duckdb_priv.release.catalog import Connection, now
+from duckdb_priv.sqltext.templates import section
 
 ROUNDING = 1e-9
 """Sums that differ by at most this relative error count as equal."""
@@ -63,11 +64,7 @@ def spent_of(connection: Connection, population: str, limit: Limit | None) -> Sp
     """
 
     def totals(slack: float = 0.5) -> tuple[float, float, float | None, float] | None:
-        rows = connection.execute(
-            "SELECT total, delta_record, delta_person, epsilon_advanced"
-            " FROM priv.ledger(slack := ?, details := true) WHERE population = ?",
-            [slack, population],
-        ).fetchall()
+        rows = connection.execute(section("ledger", "totals"), [slack, population]).fetchall()
         return rows[-1] if rows else None
 
     if (found := totals()) is None:

@@ -13,6 +13,8 @@ from duckdb_priv.ledger.marks import Marked
 from duckdb_priv.ledger.rules import Charge, Comparison, History, charge
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import LedgerEntry, to_json
+from duckdb_priv.sqltext.reading import named_rows
+from duckdb_priv.sqltext.templates import section
 
 IN_WORDS = {"derived_from": "finer release"}
 """Names of parameters in a sentence, where they differ."""
@@ -85,20 +87,12 @@ class Last(Published):
 
 def last_of(connection: Connection, release: str) -> Last:
     """Return the latest publication of a release."""
-    return _read(
-        connection,
-        "FROM priv.ledger WHERE lower(release) = lower(?) AND mechanism <> 'public'"
-        " QUALIFY published_at = max(published_at) OVER () ORDER BY number",
-        [release],
-    )[0]
+    return _read(connection, section("ledger", "last_of_release"), [release])[0]
 
 
 def _read(connection: Connection, sql: str, given: Sequence[Any]) -> list[Last]:
     """Return the publication that some entries describe, in a list; the list is empty without entries."""
-    found = connection.execute(sql, given)
-    names = [name for name, *_ in found.description]
-    rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-    if not rows:
+    if not (rows := named_rows(connection, sql, given)):
         return []
     described = {name: rows[0][name] for name in (*COLUMNS, "publication", "level")}
     described |= {name: tuple(each) for name, each in described.items() if isinstance(each, list)}
@@ -124,14 +118,7 @@ def history_of(
 ) -> History | None:
     """Return the charges of a draw, or of some ``grouped`` attributes of a population, since the last full charge."""
     rows = connection.execute(
-        "WITH entry AS (SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger"
-        " WHERE coins = $1 OR (grouped AND population = $2 AND list_contains($3::VARCHAR[], lower(attribute)))),"
-        " recent AS (FROM entry QUALIFY epoch = max(epoch) OVER ())"
-        " SELECT arg_max(release, number), arg_max(mechanism, number), count(*) FILTER (adds),"
-        " coalesce(sum(new_records) FILTER (NOT whole), 0)::BIGINT, (SELECT max(records) FROM entry), any_value(epoch),"
-        " sum(person_adds)::BIGINT, (SELECT list((publication, digest, CASE WHEN grouped THEN parameters END)) FROM"
-        " entry) FROM recent HAVING count(*) > 0",
-        [draw, population, [name.lower() for name in grouped]],
+        section("ledger", "history"), [draw, population, [name.lower() for name in grouped]]
     ).fetchall()
     return History(*rows[0]) if rows else None
 
@@ -168,8 +155,7 @@ def charge_entry(
     )
     before = _read(
         connection,
-        "FROM priv.ledger WHERE population = ? AND mechanism <> 'public' AND lower(attribute) = lower(?)"
-        " ORDER BY number DESC LIMIT 1",
+        section("ledger", "last_of_attribute"),
         [publication.population, entry.attribute],
     )
     decided = charge(history, seen, mine.differs_from(before[0]) if before else None)
@@ -253,9 +239,7 @@ def _number(
     another release shares it.
     """
     ((same, own),) = connection.execute(
-        "SELECT max(publication) FILTER (population = $1 AND list_contains($2, digest) AND level = $3 AND public = $4),"
-        " min(publication) FILTER (lower(release) = lower($5) AND coins = $6 AND NOT shared) FROM"
-        " (SELECT *, bool_or(lower(release) <> lower($5)) OVER (PARTITION BY publication) AS shared FROM priv.ledger)",
+        section("ledger", "numbers"),
         [
             publication.population,
             marked.digests if marked else [],
@@ -272,11 +256,7 @@ def _number(
 
 def receipt(connection: Connection, population: str, release: str) -> str:
     """Write the total spent before the latest publication of a release, what this adds, and why."""
-    rows = connection.execute(
-        "SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), total, attribute, adds,"
-        " reason FROM priv.ledger(details := true) WHERE population = ?",
-        [release, population],
-    ).fetchall()
+    rows = connection.execute(section("ledger", "receipt"), [release, population]).fetchall()
     before = next((total for mine, total, *_ in reversed(rows) if not mine), 0.0)
     added = [row for row in rows if row[0]]
     adds = sum(epsilon for *_, epsilon, _ in added)

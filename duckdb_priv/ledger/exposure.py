@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.ledger.marks import SameColumn, names_of
 from duckdb_priv.release.catalog import Connection
+from duckdb_priv.sqltext.templates import section
 
 
 def exposed(
@@ -37,12 +38,7 @@ def exposed(
     clear: dict[str, str] = {}
     own = {(False, name.lower()) for name in named}
     for attribute, has_noise, latest, here in connection.execute(
-        "SELECT attribute, noisy, arg_max(release, number), bool_or(lower(release) = lower($2)) FROM"
-        " (SELECT lower(attribute) AS attribute, true AS noisy, release, number FROM priv.ledger"
-        " WHERE population = $1 AND mechanism <> 'public' AND attribute <> '*'"
-        " UNION ALL SELECT lower(unnest(public)), false, release, number FROM priv.ledger WHERE population = $1)"
-        " GROUP BY ALL",
-        [population, release],
+        section("ledger", "columns_with_and_without_noise"), [population, release]
     ).fetchall():
         (noisy if has_noise else clear)[attribute] = latest
         own |= {(has_noise, attribute)} if here else set()

@@ -8,6 +8,7 @@ from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import POPULATION
+from duckdb_priv.sqltext.templates import section
 
 NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 """Types of ids that key the noise as numbers; ids of other types do so as texts."""
@@ -18,10 +19,7 @@ def find_population(connection: Connection, name: str) -> str:
 
     A population is known if it has a publication, a noisy count, a withdrawal or a budget.
     """
-    rows = connection.execute(
-        "SELECT population FROM priv.ledger UNION SELECT population FROM priv.noisy_count"
-        " UNION SELECT population FROM priv.withdrawn UNION SELECT population FROM priv.budget ORDER BY population"
-    ).fetchall()
+    rows = connection.execute(section("ledger", "populations")).fetchall()
     known = list(dict.fromkeys([POPULATION, *(each for (each,) in rows)]))
     if name in known:
         return name
@@ -53,9 +51,7 @@ def refuse_other_types(
     Raises InvalidParameter.
     """
     rows = connection.execute(
-        "SELECT id_types FROM priv.ledger WHERE population = ? AND list_transform(record_id, lambda x: lower(x)) = ?"
-        " ORDER BY number DESC LIMIT 1",
-        [population, [name.lower() for name in record_id]],
+        section("ledger", "id_types"), [population, [name.lower() for name in record_id]]
     ).fetchall()
     if not rows or not record_id:
         return

@@ -8,7 +8,6 @@ as the number of published records grows, or the number of one person's records 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,12 +23,12 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import echoed
 from duckdb_priv.mechanism.discrete_laplace import Bits, laplace_count, secure_bits
-from duckdb_priv.release.catalog import Connection, now
+from duckdb_priv.release.catalog import Connection, guarantees, now
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.release.promise import factor
 from duckdb_priv.release.request import Request
 
-NAME, VALUES = "records_left_out", "values_left_out"
+ABSENT = NAME, VALUES = "records_left_out", "values_left_out"
 """The guarantees that state how many records are left out, and which values they have."""
 FEWEST, SHARE = 100, 0.01
 """With probability 95%, the noise is at most FEWEST records, or this SHARE of the published ones if that is more."""
@@ -153,17 +152,8 @@ def records_left_out(
 
 def stated_before(connection: Connection, release: str) -> list[Guarantee]:
     """Return the guarantees of a release that state which records are left out."""
-    rows = connection.execute(
-        "SELECT guarantee, statement, attribute, value, parameters FROM priv.guarantee"
-        " WHERE lower(release) = lower(?) AND list_contains(?, guarantee) ORDER BY guarantee, attribute",
-        [release, [NAME, VALUES]],
-    ).fetchall()
-    return [
-        Guarantee(
-            name, statement, attribute=attribute, value=value, parameters=json.loads(parameters)
-        )
-        for name, statement, attribute, value, parameters in rows
-    ]
+    stated = [each for each in guarantees(connection, release) if each.name in ABSENT]
+    return sorted(stated, key=lambda each: (each.name, each.attribute or ""))
 
 
 def _repeated(earlier: Guarantee) -> Guarantee:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import duckdb
 import numpy as np
 
-from duckdb_priv.engine.persons import count_persons
 from duckdb_priv.engine.procedures import is_interrupt
 from duckdb_priv.engine.source import Source, open_source
 from duckdb_priv.engine.workspace import Workspace
@@ -20,14 +17,13 @@ from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher.comments import SCHEMA
-from duckdb_priv.publisher.persons import audit_persons
-from duckdb_priv.publisher.withdrawal import leave_out_withdrawn
+from duckdb_priv.publisher.persons import Claims, audit_persons
+from duckdb_priv.publisher.records import entering
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
-from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, SensitiveAttribute
 from duckdb_priv.release.request import ReleaseName, Roles
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.templates import section
 
 
@@ -69,19 +65,17 @@ def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
 def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     (arguments,) = read(given, ReleaseName, of="audit")
     release = catalog.find_release(workspace.cursor, arguments.release)
-    table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
-    mechanism = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[
-        0
-    ][0]
-    method = METHODS.named(mechanism)
+    table = workspace.table(release)
+    method = METHODS.named(catalog.release_row(workspace.cursor, release)["mechanism"])
     source = _source_as_it_is(workspace, release, method)
-    whole = _claims(workspace, release, None)
+    stated = catalog.guarantees(workspace.cursor, release)
+    whole = _claims(stated, None)
     if not method.sensitive:
         findings = method.audit(Audited(workspace, release, table, source, whole))
         return [*findings, *audit_persons(workspace, release, source, whole, {}, findings)]
     findings, claims = [], {}
     for attribute in catalog.sensitive_attributes(workspace.cursor, release):
-        claims[attribute.name] = _claims(workspace, release, attribute.name)
+        claims[attribute.name] = _claims(stated, attribute.name)
         findings += method.audit(
             Subject(workspace, release, table, source, claims[attribute.name], attribute)
         )
@@ -90,17 +84,12 @@ def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     return findings + _records(workspace, release)
 
 
-def _claims(
-    workspace: Workspace, release: str, attribute: str | None
-) -> dict[str, tuple[float | None, dict[str, Any]]]:
+def _claims(stated: Sequence[Guarantee], attribute: str | None) -> Claims:
     """Return the claims about an attribute, or about the whole release if it is None."""
     return {
-        name: (value, json.loads(parameters))
-        for name, value, parameters in workspace.rows(
-            "SELECT guarantee, value, parameters FROM priv.guarantee"
-            " WHERE release = ? AND attribute IS NOT DISTINCT FROM ?",
-            [release, attribute],
-        )
+        each.name: (each.value, dict(each.parameters))
+        for each in stated
+        if each.attribute == attribute
     }
 
 
@@ -113,8 +102,8 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
     roles = Roles(last.attributes if method.sensitive else (), last.record_id, person=person)
     try:
         opened = open_source(workspace, last.source, roles)
-        source = leave_out_withdrawn(workspace, replace(opened, population=last.population))
-        source = count_persons(workspace, source, last.max_rows if limited else None)
+        most = last.max_rows if limited else None
+        _, source = entering(workspace, opened, last.population, most)
         return as_published(workspace, source, release)
     except PrivError:
         return None
@@ -127,13 +116,8 @@ def _source_as_it_is(workspace: Workspace, release: str, method: Method) -> Sour
 
 
 def _ledger(workspace: Workspace, attribute: SensitiveAttribute) -> list[AuditRow]:
-    rows = workspace.rows(
-        "SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM priv.ledger(details := true)"
-        " WHERE lower(attribute) = lower($2)"
-        " AND population IN (SELECT population FROM priv.ledger() WHERE release = $1)",
-        [attribute.release, attribute.name],
-    )
-    total, publications, fresh = rows[0]
+    query = section("audits", "accumulated")
+    ((total, publications, fresh),) = workspace.rows(query, [attribute.release, attribute.name])
     return [
         finding(
             "accumulated_epsilon",
@@ -161,15 +145,9 @@ def _records(workspace: Workspace, release: str) -> list[AuditRow]:
             float(keyed),
         )
     ]
+    columns = catalog.published_columns(workspace.cursor, release)
     public, scales = (
-        [
-            name
-            for (name,) in workspace.rows(
-                "SELECT attribute FROM priv.attribute WHERE release = ? AND role = ?",
-                [release, role],
-            )
-        ]
-        for role in ("public", "scale")
+        [of.attribute for of in columns if of.role == role] for role in ("public", "scale")
     )
     several = any(
         form_of(each).scaled and not form_of(each).copied
@@ -177,11 +155,14 @@ def _records(workspace: Workspace, release: str) -> list[AuditRow]:
     )
     if public:
         records = f"sum({identifier(scales[0])})" if scales and several else "count(*)"
-        columns = ", ".join(map(identifier, public))
-        table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
-        fillings = {"records": records, "table": table, "columns": columns}
-        query = section("audits", "unique_share", **fillings)
-        ((alone,),) = workspace.rows(query)
+        query = section(
+            "audits",
+            "unique_rows",
+            records=records,
+            table=workspace.table(release),
+            columns=identifiers(public),
+        )
+        ((_, alone),) = workspace.rows(query)
         rows.append(
             finding(
                 "singletons",

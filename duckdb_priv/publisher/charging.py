@@ -14,6 +14,7 @@ from duckdb_priv.ledger.marks import Moved, SameColumn
 from duckdb_priv.ledger.rules import PUBLIC, Charge, Comparison
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release.model import GROUPED_BY, LedgerEntry
+from duckdb_priv.sqltext.templates import section
 
 
 def look_up(p: Publication) -> None:
@@ -134,17 +135,13 @@ def charge(p: Publication) -> None:
         p.charged.append(Charged(entry, Charge(reason, adds=True, whole=True), rows))
     write_entries(p)
     if p.absent and p.absent.charged:
-        # Equal counts have equal noise, so they are charged once.
+        of_publication = {
+            "population": p.published.population,
+            "time": p.time,
+            "release": p.release,
+        }
         cursor.execute(
-            "INSERT INTO priv.noisy_count BY NAME SELECT $population AS population, $epsilon AS epsilon, 1 AS calls,"
-            " $time AS asked_at, $release AS release, $coins AS coins, $person_rows AS person_rows WHERE NOT EXISTS"
-            " (FROM priv.noisy_count WHERE population = $population AND coins = $coins)",
-            {
-                **p.absent.charged,
-                "population": p.published.population,
-                "time": p.time,
-                "release": p.release,
-            },
+            section("ledger", "keep_noisy_count"), {**p.absent.charged, **of_publication}
         )
     require_budget(cursor, p.published.population, p.release)
 

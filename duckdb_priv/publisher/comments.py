@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from duckdb_priv.engine.source import Source, parse_name
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import SCHEMA, Workspace
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import section
 
-SCHEMA = "main"
-"""The schema of releases: every search path includes it, and a release file has no other."""
 SEE = "Count with priv.reconstructed_count; see FROM priv.release and FROM priv.guarantee."
 MOST_CODES = 12
 """The most codes that the comment on a column explains."""
@@ -51,9 +50,7 @@ def statements(
     ``kind`` is VIEW if the rows are in other files.
     """
     table = f"{SCHEMA}.{identifier(release)}"
-    mechanism = connection.execute(
-        "SELECT mechanism FROM priv.release WHERE release = ?", [release]
-    ).fetchall()[0][0]
+    mechanism = catalog.release_row(connection, release)["mechanism"]
     known = list(attributes)
     shown = {
         attribute.name: "listed" if form_of(attribute).listed else "blocks"
@@ -82,11 +79,7 @@ def of_source(workspace: Workspace, source: Source) -> dict[str, str]:
     if source.answers is not None:
         return {}
     return dict(
-        workspace.rows(
-            "SELECT column_name, comment FROM duckdb_columns() WHERE comment IS NOT NULL"
-            " AND database_name = ? AND schema_name = ? AND table_name = ?",
-            parse_name(source.name),
-        )
+        workspace.rows(section("publishing", "comments_of_source"), parse_name(source.name))
     )
 
 

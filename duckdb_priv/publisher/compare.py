@@ -6,28 +6,30 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import duckdb
 import numpy as np
 
-from duckdb_priv.engine.source import parse_name
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.source import quoted_name
+from duckdb_priv.engine.workspace import SCHEMA, Workspace
 from duckdb_priv.errors import InvalidParameter, PrivError, echoed
 from duckdb_priv.ledger.entries import last_of
-from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.two_looks import of_changed_value, of_one_value
-from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.methods.common.operator_audit import operator_of
 from duckdb_priv.methods.register import METHODS
-from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.export import found_in
+from duckdb_priv.publisher.persons import OF_VALUE
 from duckdb_priv.publisher.placing import place_for
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import FILE, NAME, Arguments, argument, read
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.release.opening import open_release
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.reading import counts_of, types_of
+from duckdb_priv.sqltext.templates import section
 
 MOST_OUTCOMES = 200
 """The largest domain for which posteriors are computed: they take outcomes ** 2 times values numbers."""
@@ -42,14 +44,32 @@ class CompareArguments(Arguments):
 
 
 @dataclass(frozen=True)
-class File:
-    """An older version: its catalog, and its attached table."""
+class Versions:
+    """The current version of a release, and an older one in an attached file."""
 
+    workspace: Workspace
+    release: str
     cursor: duckdb.DuckDBPyConnection
-    alias: str
-    catalog: Mapping[str, Any]
+    """Sees the tables of both versions."""
+    tables: Mapping[str, str]
+    """Its tables: ``older`` and ``current``."""
+    older: Mapping[str, Any]
+    """The catalog row of the older version."""
     attributes: Mapping[str, SensitiveAttribute]
+    """The attributes of the older version, by name."""
     epsilons: Mapping[str, float | None]
+    """The epsilon of each attribute in the older version."""
+
+    @cached_property
+    def current(self) -> Mapping[str, Any]:
+        """The catalog row of the current version."""
+        return catalog.release_row(self.workspace.cursor, self.release)
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns that are in both versions, of any type."""
+        before, now = (types_of(self.cursor, self.tables[name]) for name in ("older", "current"))
+        return [name for name in now if name in before]
 
 
 def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -60,33 +80,33 @@ def compare(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, An
     (arguments,) = read(given, CompareArguments, of="compare")
     release = catalog.find_release(workspace.cursor, arguments.release)
     path = place_for(arguments.older, "duckdb")
-    if found_in(workspace, path) != {release}:
+    if found_in(path) != {release}:
         raise InvalidParameter(
             f"{echoed(str(path))} is no release file of {release!r}, or is open for writing elsewhere",
             hint="name a file that FROM priv.export_release(…) wrote for an earlier version",
         )
-    with _attached(workspace, str(path), release) as older:
-        rows = [_rows(workspace, older, release)]
+    with _attached(workspace, str(path), release) as versions:
+        rows = [_rows(versions)]
         for attribute in catalog.sensitive_attributes(workspace.cursor, release):
-            rows += _of_attribute(workspace, older, release, attribute)
+            rows += _of_attribute(versions, attribute)
     return rows
 
 
 @contextmanager
-def _attached(workspace: Workspace, path: str, release: str) -> Iterator[File]:
+def _attached(workspace: Workspace, path: str, release: str) -> Iterator[Versions]:
     alias = identifier(f"_priv_older_{uuid.uuid4().hex}")
     # The file may have been tampered with, so its code runs confined to the file, or not at all.
     with closing(open_release(path)) as opened:
         _check_table(opened, path, release)
-        found = opened.execute("FROM priv.release WHERE release = ?", [release])
-        names = [name for name, *_ in found.description]
-        (row,) = found.fetchall()
+        row = catalog.release_row(opened, release)
         attributes = {each.name: each for each in catalog.sensitive_attributes(opened, release)}
         epsilons = {name: _epsilon(opened, release, name) for name in attributes}
+    older = f"{alias}.{SCHEMA}.{identifier(release)}"
+    tables = {"older": older, "current": workspace.table(release)}
     with workspace.another_cursor() as cursor:
         cursor.execute(f"ATTACH {literal(path)} AS {alias} (READ_ONLY)")
         try:
-            yield File(cursor, alias, dict(zip(names, row, strict=True)), attributes, epsilons)
+            yield Versions(workspace, release, cursor, tables, row, attributes, epsilons)
         finally:
             with suppress(duckdb.Error):
                 cursor.execute(f"DETACH {alias}")
@@ -111,62 +131,34 @@ def _finding(
     return {"attribute": attribute, "finding": name, "statement": statement, "value": value}
 
 
-def _tables(workspace: Workspace, older: File, release: str) -> tuple[str, str]:
-    name = identifier(release)
-    return (
-        f"{older.alias}.{SCHEMA}.{name}",
-        f"{identifier(workspace.database)}.{SCHEMA}.{name}",
-    )
-
-
-def _columns(workspace: Workspace, older: File, release: str) -> list[str]:
-    """List the columns that are in both versions, of any type."""
-    both = []
-    for table in _tables(workspace, older, release):
-        both.append([*types_of(older.cursor, table)])
-    return [name for name in both[1] if name in both[0]]
-
-
 def _key(columns: list[str]) -> str:
     listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in columns)
     return f"to_json([{listed}]::VARCHAR[])::VARCHAR"
 
 
-def _rows(workspace: Workspace, older: File, release: str) -> dict[str, Any]:
+def _rows(versions: Versions) -> dict[str, Any]:
     """Count the rows that are in both versions."""
-    key = _key(_columns(workspace, older, release))
-    counts = [
-        f"SELECT {key} AS key, count(*) AS rows FROM {table} GROUP BY ALL"
-        for table in _tables(workspace, older, release)
-    ]
-    ((kept, before, after),) = older.cursor.execute(
-        f"WITH a AS ({counts[0]}), b AS ({counts[1]})"
-        " SELECT (SELECT coalesce(sum(least(a.rows, b.rows)), 0) FROM a JOIN b USING (key))::BIGINT,"
-        " (SELECT sum(rows) FROM a)::BIGINT, (SELECT sum(rows) FROM b)::BIGINT"
-    ).fetchall()
+    query = section("publishing", "rows_in_both", key=_key(versions.columns), **versions.tables)
+    ((kept, before, after),) = versions.cursor.execute(query).fetchall()
     return _finding(
         "rows_in_both",
-        f"Of {before:,} rows of version {older.catalog.get('version', 1)} and {after:,} of version"
-        f" {catalog.version(workspace.cursor, release)} this many are in both, equal in all columns. The others are of"
-        " records that came, left or changed.",
+        f"Of {before:,} rows of version {versions.older.get('version', 1)} and {after:,} of version"
+        f" {versions.current['version']} this many are in both, equal in all columns. The others are of records that"
+        " came, left or changed.",
         float(kept),
     )
 
 
-def _of_attribute(
-    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
-) -> list[dict[str, Any]]:
-    name, before = attribute.name, older.attributes.get(attribute.name)
-    if before is None:
+def _of_attribute(versions: Versions, attribute: SensitiveAttribute) -> list[dict[str, Any]]:
+    name = attribute.name
+    if name not in versions.attributes:
         return [_finding("new", "The older version does not have this attribute.", None, name)]
-    rows = _followed(workspace, older, release, attribute)
-    same = _same_bits(workspace, older, release, attribute)
-    epsilons = [_epsilon(workspace.cursor, release, name), older.epsilons[name]]
+    rows = _followed(versions, attribute)
+    same = _same_bits(versions, attribute)
+    now = _epsilon(versions.workspace.cursor, versions.release, name)
+    then = versions.epsilons[name]
     changed = rows[1]["value"] > 0
-    if None not in epsilons:
-        now, then = epsilons
-        assert now is not None
-        assert then is not None
+    if now is not None and then is not None:
         looks = f"is redrawn if it has another value: {now:.4g} for a record that did not change"
         rows.append(
             _finding(
@@ -178,28 +170,17 @@ def _of_attribute(
                 name,
             )
         )
-    return [*rows, *_beliefs(workspace, release, before, attribute, same=same)]
+    return [*rows, *_beliefs(versions, attribute, same=same)]
 
 
-def _followed(
-    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
-) -> list[dict[str, Any]]:
+def _followed(versions: Versions, attribute: SensitiveAttribute) -> list[dict[str, Any]]:
     """Count the records with unique public columns in both versions, and those of them that changed."""
-    shown = {
-        each.name
-        for each in catalog.published_columns(workspace.cursor, release)
-        if each.role != "public"
-    }
-    public = [name for name in _columns(workspace, older, release) if name not in shown]
+    columns = catalog.published_columns(versions.workspace.cursor, versions.release)
+    shown = {each.name for each in columns if each.role != "public"}
+    key = _key([name for name in versions.columns if name not in shown])
     value = f"{identifier(attribute.column)}::VARCHAR"
-    alone = [
-        f"SELECT {_key(public)} AS key, any_value({value}) AS shown FROM {table} GROUP BY ALL HAVING count(*) = 1"
-        for table in _tables(workspace, older, release)
-    ]
-    ((followed, changed),) = older.cursor.execute(
-        f"SELECT count(*), count(*) FILTER (a.shown IS DISTINCT FROM b.shown) FROM ({alone[0]}) AS a"
-        f" JOIN ({alone[1]}) AS b USING (key)"
-    ).fetchall()
+    query = section("publishing", "followed_records", key=key, value=value, **versions.tables)
+    ((followed, changed),) = versions.cursor.execute(query).fetchall()
     return [
         _finding(
             "followed_records",
@@ -217,47 +198,38 @@ def _followed(
     ]
 
 
-def _same_bits(
-    workspace: Workspace, older: File, release: str, attribute: SensitiveAttribute
-) -> bool:
+def _same_bits(versions: Versions, attribute: SensitiveAttribute) -> bool:
     """Return whether an unchanged record shows the same value in both versions."""
     fingerprint = dict(
-        workspace.rows(
+        versions.workspace.rows(
             "SELECT published_at, coins FROM priv.ledger WHERE release = ? AND attribute = ? AND NOT fresh",
-            [release, attribute.name],
+            [versions.release, attribute.name],
         )
     )
-    now = workspace.rows("SELECT created_at FROM priv.release WHERE release = ?", [release])[0][0]
-    then = older.catalog["created_at"]
+    now, then = versions.current["created_at"], versions.older["created_at"]
     return now in fingerprint and fingerprint.get(then) == fingerprint[now]
 
 
 def _epsilon(cursor: duckdb.DuckDBPyConnection, release: str, attribute: str) -> float | None:
-    rows = cursor.execute(
-        "SELECT value FROM priv.guarantee WHERE release = ? AND attribute = ? AND guarantee ="
-        " 'local_differential_privacy'",
-        [release, attribute],
-    ).fetchall()
-    return float(rows[0][0]) if rows and rows[0][0] is not None else None
+    stated = catalog.guarantees(cursor, release)
+    named = [each for each in stated if each.name == OF_VALUE and each.attribute == attribute]
+    return named[0].value if named else None
 
 
 def _beliefs(
-    workspace: Workspace,
-    release: str,
-    before: SensitiveAttribute,
-    after: SensitiveAttribute,
-    *,
-    same: bool,
+    versions: Versions, attribute: SensitiveAttribute, *, same: bool
 ) -> list[dict[str, Any]]:
     """Recompute the posteriors after both versions, for an attacker who knows the current true frequencies."""
-    operators = [operator_of(before), operator_of(after)]
-    prior = _frequencies(workspace, release, after)
-    (method,) = workspace.rows("SELECT mechanism FROM priv.release WHERE release = ?", [release])[0]
+    before = versions.attributes[attribute.name]
+    first, second = operator_of(before), operator_of(attribute)
+    prior = _frequencies(versions, attribute)
     if (
-        METHODS[method].groups
+        METHODS[versions.current["mechanism"]].groups
         or prior is None
-        or any(each is None or len(each) > MOST_OUTCOMES for each in operators)
-        or before.values != after.values
+        or first is None
+        or second is None
+        or max(len(first), len(second)) > MOST_OUTCOMES
+        or before.values != attribute.values
     ):
         return [
             _finding(
@@ -265,65 +237,38 @@ def _beliefs(
                 "It is not computed where records are grouped, where the domain is large or another one, or where the"
                 " source cannot be read.",
                 None,
-                after.name,
+                attribute.name,
             )
         ]
-    first, second = operators
-    assert first is not None
-    assert second is not None
     found = (of_changed_value if same else of_one_value)(first, second, prior)
     who = "a record that is seen to have changed" if same else "any record"
     return [
         _finding(
             "largest_posterior_of_both",
-            f"The largest posterior of a true {after.name} of {who} for someone who has both versions and knows the"
+            f"The largest posterior of a true {attribute.name} of {who} for someone who has both versions and knows the"
             f" true frequencies; after one it is {found.one:.4g}.",
             found.both,
-            after.name,
+            attribute.name,
         ),
         _finding(
             "posterior_rise",
-            f"The most that the older version adds to the posterior of a true {after.name} of {who}.",
+            f"The most that the older version adds to the posterior of a true {attribute.name} of {who}.",
             found.rise,
-            after.name,
+            attribute.name,
         ),
     ]
 
 
-def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
-    """Return the matrix Pr[published = y | original = x], with a row for every y; None if the catalog lacks it."""
-    blocks = attribute.blocks
-    if blocks is None:
-        return drawn_operator(attribute)
-    places = (
-        np.arange(blocks.count)[:, None] - np.arange(attribute.size) * blocks.stride
-    ) % blocks.count
-    holding, own = len(blocks.first), attribute.numbers["own"][0]
-    operator: Matrix = np.where(
-        np.isin(places, blocks.first), own / holding, (1 - own) / (blocks.count - holding)
-    )
-    return operator
-
-
-def _frequencies(
-    workspace: Workspace, release: str, attribute: SensitiveAttribute
-) -> Vector | None:
+def _frequencies(versions: Versions, attribute: SensitiveAttribute) -> Vector | None:
     """Return the frequencies of the true values in the current source; None if it cannot be read."""
-    last = last_of(workspace.cursor, release)
+    workspace = versions.workspace
+    source = last_of(workspace.cursor, versions.release).source
     with workspace.another_cursor() as cursor:
         cursor.execute(f"USE {identifier(workspace.database)}")
         try:
-            counts = dict(
-                cursor.execute(
-                    f"SELECT {identifier(attribute.name)}::VARCHAR, count(*) FROM {_quoted(last.source)} GROUP BY ALL"
-                ).fetchall()
-            )
+            counts = dict(counts_of(cursor, identifier(attribute.name), quoted_name(source)))
         except (PrivError, duckdb.Error):
             return None
     found: Vector = np.array([counts.get(value, 0) for value in attribute.values], dtype=np.float64)
     shares: Vector = found / max(found.sum(), 1)
     return shares if found.any() else None
-
-
-def _quoted(name: str) -> str:
-    return ".".join(map(identifier, parse_name(name)))

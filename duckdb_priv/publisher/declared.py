@@ -11,13 +11,11 @@ import duckdb
 
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import PublicationFailed
-from duckdb_priv.release.request import Request
+from duckdb_priv.release.request import WORDS, Request
 from duckdb_priv.sqltext.calls import call
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import section
 
-WORDS = ("title", "description", "contact", "licence")
-"""Texts for readers, kept when a release is replaced."""
 OF_ONE_CALL = ("release", "replace", "append", "republish")
 """Arguments that apply to one call only, not to later versions."""
 

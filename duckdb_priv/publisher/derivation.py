@@ -6,7 +6,6 @@ equal rows of the next version show equal values, and deriving twice gives the s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -27,8 +26,7 @@ from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_k
 from duckdb_priv.methods.common.score_terms import completed_by
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import charging, steps
-from duckdb_priv.publisher.comments import SCHEMA
-from duckdb_priv.publisher.persons import RECORDS
+from duckdb_priv.publisher.persons import stated_records
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import (
@@ -42,7 +40,7 @@ from duckdb_priv.release.arguments import (
 )
 from duckdb_priv.release.catalog import PublishedColumn
 from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute, to_json
-from duckdb_priv.release.request import Request
+from duckdb_priv.release.request import WORDS, Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import count_of, types_of
 from duckdb_priv.sqltext.templates import section
@@ -79,32 +77,27 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     (arguments,) = read(given, DeriveArguments, of="derive")
     finer = catalog.find_release(workspace.cursor, arguments.release)
     last = last_of(workspace.cursor, finer)
-    title, description, contact, licence, mechanism = workspace.rows(
-        "SELECT title, description, contact, licence, mechanism FROM priv.release WHERE release = ?",
-        [finer],
-    )[0]
+    row = catalog.release_row(workspace.cursor, finer)
     request = Request(
         source=finer,
         release=arguments.coarser,
         population=last.population,
         replace=arguments.replace,
-        title=title,
-        description=description,
-        contact=contact,
-        licence=licence,
+        **{name: row[name] for name in WORDS},
     )
     if finer.lower() == request.release.lower():
         raise GuaranteeViolated(
             f"{finer!r} cannot be made from itself", hint="give the coarser one another name"
         )
-    method = METHODS[mechanism]
+    method = METHODS[row["mechanism"]]
     if not method.derives:
         raise GuaranteeViolated(
             f"no coarser release can be made from one of publish_{method.name}: what its records show is not drawn for"
             " each by itself, so that no noise on top of it is that of another release",
             hint="publish the coarser one from the source, and charge it; or share this one",
         )
-    stated = {"release": request.release, "source": finer, **_asked(arguments)}
+    asked = {"retention": arguments.retention, "epsilon": arguments.epsilon}
+    stated = {"release": request.release, "source": finer, **asked}
     publication = Publication(workspace, method, request, arguments, stated, DERIVED)
     for step in DERIVING:
         step(publication)
@@ -133,11 +126,9 @@ def _make_coarser(p: Publication) -> None:
         _drawn(workspace, source, each, last.draws[each.attribute.name], number)
         for number, each in enumerate(found)
     ]
-    ((provenance,),) = workspace.rows(
-        "SELECT domain_provenance FROM priv.release WHERE release = ?", [finer]
-    )
+    provenance = catalog.release_row(workspace.cursor, finer)["domain_provenance"]
     columns = catalog.published_columns(workspace.cursor, finer)
-    plan = _plan(p.method.derives, source, found, draws, json.loads(provenance), columns)
+    plan = _plan(p.method.derives, source, found, draws, provenance, columns)
     kept = {name: last.parameters[name] for name in STATED if name in last.parameters}
     p.plan = replace(plan, parameters={**kept, **plan.parameters})
 
@@ -182,27 +173,20 @@ DERIVING: tuple[steps.PublishingStep, ...] = (
 
 def version_of_finer(workspace: Workspace, release: str) -> str:
     """Return the identifier of a finer release's version; raises PublicationFailed if the release was dropped."""
-    finer = {name.lower(): name for name in catalog.releases(workspace.cursor)}.get(release.lower())
+    finer = catalog.known_release(workspace.cursor, release)
     if finer is None:
         raise PublicationFailed(
             f"the finer release {release!r}, from which it is made, was dropped",
             hint="it stays as it is; drop it, or publish the finer one once more",
         )
-    return str(
-        workspace.rows("SELECT created_at::VARCHAR FROM priv.release WHERE release = ?", [finer])[
-            0
-        ][0]
-    )
-
-
-def _asked(arguments: DeriveArguments) -> dict[str, float]:
-    given = {"retention": arguments.retention, "epsilon": arguments.epsilon}
-    return {name: value for name, value in given.items() if value is not None}
+    query = "SELECT created_at::VARCHAR FROM priv.release WHERE release = ?"
+    ((published_at,),) = workspace.rows(query, [finer])
+    return str(published_at)
 
 
 def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -> Source:
     """Return the rows of a release as a source: columns named as attributes, plus the noise key of each row."""
-    table = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(finer)}"
+    table = workspace.table(finer)
     described = types_of(workspace.cursor, table)
     of = {each.name: each for each in columns}
     listed = ", ".join(f"{identifier(name)}::VARCHAR" for name in described)
@@ -215,10 +199,6 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
         for name, kind in kinds.items()
     )
     rows = count_of(workspace.cursor, table)
-    most = workspace.rows(
-        "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
-        [finer, RECORDS],
-    )
     return Source(
         table=section(
             "publishing",
@@ -236,7 +216,7 @@ def _rows_of(workspace: Workspace, finer: str, columns: list[PublishedColumn]) -
         record_id=(ROW,),
         origins=(),
         rows=rows,
-        rows_of_person=most[0][0] if most else None,
+        rows_of_person=stated_records(workspace, finer),
     )
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from duckdb_priv.errors import how_many
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher.declared import WORDS
 from duckdb_priv.publisher.persons import PERSON, RECORDS
 from duckdb_priv.release import catalog
 from duckdb_priv.release.catalog import Connection, PublishedColumn
-from duckdb_priv.sqltext.templates import section
+from duckdb_priv.release.model import Guarantee
 
 
 @dataclass(frozen=True)
@@ -34,14 +32,9 @@ class Described:
     """The public description of a release."""
 
     release: str
-    words: Mapping[str, str]
-    """The publisher's texts, where given: title, description, contact, licence."""
-    version: int
-    published_at: dt.datetime
-    library: str
-    rows: int
+    row: Mapping[str, Any]
+    """The catalog row of the release."""
     method: Method
-    parameters: str
     population: str
     columns: Sequence[PublishedColumn]
     domains: Mapping[str, Sequence[str | None]]
@@ -55,7 +48,7 @@ class Described:
     @property
     def title(self) -> str:
         """The title, or the name of the release if it has none."""
-        return self.words.get("title", self.release)
+        return str(self.row["title"] or self.release)
 
     def named(self, *roles: str) -> str:
         """Write the names of the attributes with one of these roles."""
@@ -65,58 +58,41 @@ class Described:
 def describe(connection: Connection, name: str) -> Described:
     """Describe a release of a publisher's database; raises UnknownRelease."""
     release = catalog.find_release(connection, name)
-    ((mechanism, parameters, rows, published_at, library, version, *words),) = connection.execute(
-        section("publishing", "words_of_release", words=", ".join(WORDS)),
-        [release],
-    ).fetchall()
-    method = METHODS.named(mechanism)
+    row = catalog.release_row(connection, release)
+    method = METHODS.named(row["mechanism"])
     columns = catalog.published_columns(connection, release)
-    guarantees = connection.execute(
-        "SELECT guarantee, value, parameters, statement FROM priv.guarantee WHERE release = ?",
-        [release],
-    ).fetchall()
-    stated = {kind: (value, json.loads(given)) for kind, value, given, _ in guarantees}
-    population, entries = _entries(connection, release)
+    guarantees = catalog.guarantees(connection, release)
+    stated = {each.name: each for each in guarantees}
+    last = last_of(connection, release)
     sensitive = sum(column.role in ("sensitive", "generalized") for column in columns)
     return Described(
         release=release,
-        words={name: word for name, word in zip(WORDS, words, strict=True) if word},
-        version=version,
-        published_at=published_at,
-        library=library,
-        rows=rows,
+        row=row,
         method=method,
-        parameters=parameters,
-        population=population,
+        population=last.population,
         columns=columns,
         domains={
             each.name: each.shown for each in catalog.sensitive_attributes(connection, release)
         },
-        promise=_promise(method, stated, entries, sensitive),
-        guarantees=list(dict.fromkeys(statement for *_, statement in guarantees)),
+        promise=_promise(method, stated, last.entries, sensitive),
+        guarantees=list(dict.fromkeys(each.statement for each in guarantees)),
         unprotected=list(_unprotected(method, columns, people_named=RECORDS in stated)),
     )
 
 
-def _entries(connection: Connection, release: str) -> tuple[str, list[tuple[float | None, float]]]:
-    """Return the population of a release, and epsilon and delta of each attribute of its latest version."""
-    last = last_of(connection, release)
-    return last.population, [(each["epsilon"], each["delta"]) for each in last.entries]
-
-
 def _promise(
     method: Method,
-    stated: Mapping[str, tuple[float | None, Mapping[str, float]]],
-    entries: Sequence[tuple[float | None, float]],
+    stated: Mapping[str, Guarantee],
+    entries: Sequence[Mapping[str, Any]],
     sensitive: int,
 ) -> Promise | None:
     """Return the promise to the largest unit that has one: a person, a record, or a value."""
     protection = method.protection
     if protection is None:
         return None
-    epsilon, together = stated.get(PERSON, (None, {}))
-    if epsilon is not None:
-        records = how_many(int(together["records"]), "record")
+    person = stated.get(PERSON)
+    if person is not None and person.value is not None:
+        records = how_many(int(person.parameters["records"]), "record")
         whole = method.whole_records
         unit, neighbours = (
             (
@@ -131,14 +107,15 @@ def _promise(
                 "all sensitive values of one record differ",
             )
         )
-        return Promise(unit, neighbours, protection.against, epsilon, together["delta"])
-    epsilons = [each for each, _ in entries]
+        delta = person.parameters["delta"]
+        return Promise(unit, neighbours, protection.against, person.value, delta)
+    epsilons = [each["epsilon"] for each in entries]
     return Promise(
         protection.unit,
         protection.neighbours,
         protection.against,
         None if None in epsilons else max(filter(None, epsilons), default=0.0),
-        max((delta for _, delta in entries), default=0.0),
+        max((each["delta"] for each in entries), default=0.0),
     )
 
 

@@ -17,12 +17,11 @@ from typing import Any
 
 import duckdb
 
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import SCHEMA, Workspace
 from duckdb_priv.errors import InvalidParameter, echoed
 from duckdb_priv.estimator import dialects, estimated, examples, labels, macros, read_me, views
 from duckdb_priv.estimator.written import Written
 from duckdb_priv.publisher import comments, metadata, page
-from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import keep_export
 from duckdb_priv.publisher.described import describe
 from duckdb_priv.publisher.placing import (
@@ -34,6 +33,7 @@ from duckdb_priv.publisher.placing import (
     place_for,
     refuse_replaying,
     refuse_unmarked,
+    replaceable,
     write_text,
 )
 from duckdb_priv.publisher.signing import Signature, SigningKey, sign_file, signing_key
@@ -119,14 +119,14 @@ def export_with(
     views_elsewhere = _scripts(workspace, release, path, arguments.dialects)
     workspace.stage("asking for the card, and writing")
     if arguments.format == "duckdb":
-        _check_replaceable_file(workspace, path, release)
+        _check_replaceable_file(path, release)
         card = beside(path, "html")
         if arguments.card:
             page.check_replaceable(card, release)
         html = page.named(maker(workspace.cursor, release), release)
         _write_file(workspace, path, release, html, key)
         if arguments.card:
-            page.write(workspace, card, html)
+            workspace.on_commit.append(partial(write_text, card, html))
     else:
         card = path / PAGE
         _check_replaceable_folder(path, release)
@@ -150,43 +150,36 @@ def export_with(
     ]
 
 
-def _check_replaceable_file(workspace: Workspace, path: Path, release: str) -> None:
+def _check_replaceable_file(path: Path, release: str) -> None:
     """Refuse to overwrite anything but an earlier export of the same release."""
     if not path.exists():
         refuse_replaying(path)
         return
-    if found_in(workspace, path) != {release}:
+    if found_in(path) != {release}:
         raise InvalidParameter(
             f"{str(path)!r} exists and is no export of {release!r}, or another program writes to it",
             hint="close it there, choose another name, or remove it first",
         )
 
 
-def found_in(workspace: Workspace, path: Path) -> set[str]:
+def found_in(path: Path) -> set[str]:
     """Return the names of the releases in a file; empty if it is not a release file."""
-    alias = identifier(f"_priv_probe_{uuid.uuid4().hex}")
-    # Use another cursor: an error would abort the transaction.
-    with workspace.another_cursor() as cursor, suppress(duckdb.Error):
-        cursor.execute(f"ATTACH {literal(str(path))} AS {alias} (READ_ONLY)")
-        try:
-            tables = cursor.execute(
-                "SELECT table_name FROM duckdb_tables()"
-                " WHERE database_name = replace(?, '\"', '') AND schema_name = 'priv'",
-                [alias],
-            ).fetchall()
-            if {name for (name,) in tables} != set(catalog.PUBLIC):
-                return set()
-            rows = cursor.execute(f"SELECT release FROM {alias}.priv.release").fetchall()
+    with duckdb.connect() as connection, suppress(duckdb.Error):
+        connection.execute(f"ATTACH {literal(str(path))} AS found (READ_ONLY)")
+        tables = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'found' AND schema_name = 'priv'"
+        ).fetchall()
+        if {name for (name,) in tables} == set(catalog.PUBLIC):
+            rows = connection.execute("SELECT release FROM found.priv.release").fetchall()
             return {name for (name,) in rows}
-        finally:
-            cursor.execute(f"DETACH {alias}")
     return set()
 
 
 def _check_replaceable_folder(path: Path, release: str) -> None:
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
-    if not _is_script_of(path / SCRIPT, release):
+    script = path / SCRIPT
+    if not (script.exists() and replaceable(script, _title(release))):
         raise InvalidParameter(
             f"{str(path)!r} exists and is no export of {release!r}",
             hint="choose another name, or remove it first",
@@ -196,14 +189,6 @@ def _check_replaceable_folder(path: Path, release: str) -> None:
             f"{str(path)!r} holds {foreign[0]!r}, which is not of the export",
             hint="move it elsewhere: the folder is replaced as a whole",
         )
-
-
-def _is_script_of(script: Path, release: str) -> bool:
-    title = _title(release).encode()
-    if not script.is_file():
-        return False
-    with script.open("rb") as file:
-        return file.read(len(title)) == title
 
 
 def _title(release: str) -> str:
@@ -260,8 +245,9 @@ def _write_database(
             f"INSERT INTO priv.{table} SELECT * FROM {home}.priv.{table} WHERE release = ?",
             [release],
         )
-    name = identifier(release)
-    cursor.execute(f"CREATE TABLE {SCHEMA}.{name} AS FROM {home}.{SCHEMA}.{name}")
+    cursor.execute(
+        f"CREATE TABLE {SCHEMA}.{identifier(release)} AS FROM {workspace.table(release)}"
+    )
     create_objects(cursor, release, html)
     return finish
 
@@ -302,14 +288,13 @@ def _write_folder(
     part = begin(path)
     workspace.on_rollback.append(lambda: give_up(part))
     part.mkdir()
-    home = identifier(workspace.database)
-    types = types_of(workspace.cursor, f"{home}.{SCHEMA}.{identifier(release)}")
+    table = workspace.table(release)
+    types = types_of(workspace.cursor, table)
     refuse_for_parquet(release, types)
     workspace.cursor.execute(
-        f"COPY (FROM {home}.{SCHEMA}.{identifier(release)})"
-        f" TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
+        f"COPY (FROM {table}) TO {literal(str(part / DATA))} (FORMAT parquet, COMPRESSION zstd)"
     )
-    write_catalog(workspace, part, release, "TABLE", _selected(types), html)
+    write_catalog(workspace, part, release, "TABLE", selected(types), html)
     if shown:
         (part / PAGE).write_text(html, encoding="utf-8", newline="\n")
     if key is not None:
@@ -339,7 +324,8 @@ def signature_text(signature: Signature) -> str:
     return "\n" + ";\n\n".join(signature.statements) + ";\n"
 
 
-def _selected(types: Mapping[str, str]) -> str:
+def selected(types: Mapping[str, str]) -> str:
+    """Write the select list and source that read the rows of a folder with these column types."""
     return f"{columns_sql(types)}\nFROM read_parquet('{DATA}')"
 
 
@@ -381,13 +367,6 @@ def write_catalog(
         )
     script = script_text(workspace.cursor, release, kind, selected, html)
     (part / SCRIPT).write_text(script, encoding="utf-8", newline="\n")
-
-
-def folder_script(
-    cursor: duckdb.DuckDBPyConnection, release: str, types: Mapping[str, str], html: str
-) -> str:
-    """Write the setup script of a folder whose Parquet columns have these types."""
-    return script_text(cursor, release, "TABLE", _selected(types), html)
 
 
 def script_text(

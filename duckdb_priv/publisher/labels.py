@@ -83,7 +83,8 @@ def labels_of(
     for name, role in plan.columns.items():
         if name not in book:
             continue
-        values = domains.get(name) or _values(workspace, name, target)
+        query = section("publishing", "values_of_column", column=identifier(name), table=target)
+        values = domains.get(name) or [value for (value,) in workspace.rows(query)]
         chosen[name] = [(value, book[name][value]) for value in values if value in book[name]]
         # Generalized columns show other values than those in the code book.
         if not chosen[name] and role != "generalized":
@@ -97,9 +98,3 @@ def labels_of(
                 " were left out"
             )
     return {name: labels for name, labels in chosen.items() if labels}, warnings
-
-
-def _values(workspace: Workspace, name: str, target: str) -> tuple[str | None, ...]:
-    column = identifier(name)
-    query = section("publishing", "values_of_column", column=column, table=target)
-    return tuple(value for (value,) in workspace.rows(query))

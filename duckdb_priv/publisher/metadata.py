@@ -18,6 +18,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.publisher.described import Described
 from duckdb_priv.publisher.placing import beside, refuse_unmarked, write_text
 from duckdb_priv.release.catalog import PublishedColumn
+from duckdb_priv.release.model import to_json
 
 WEB = re.compile(r"https?://[!-~]+")
 MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -82,7 +83,7 @@ def _sentence(text: str) -> str:
 
 def _summary(described: Described) -> str:
     """Write a description of the release in one paragraph."""
-    stated = described.words.get("description", "")
+    stated = described.row["description"]
     return " ".join(
         [
             *([_sentence(stated)] if stated else []),
@@ -95,7 +96,7 @@ def _summary(described: Described) -> str:
 
 
 def _noise(described: Described) -> str:
-    return f"priv.publish_{described.method.name}, {described.parameters}"
+    return f"priv.publish_{described.method.name}, {to_json(described.row['parameters'])}"
 
 
 def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
@@ -111,13 +112,13 @@ def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
         "name": described.release,
         "alternateName": described.title,
         "description": _summary(described),
-        "version": f"{described.version}.0.0",
-        "citeAs": f"{_sentence(described.title)} Version {described.version}, {described.published_at:%Y}.",
-        "datePublished": described.published_at.isoformat(timespec="seconds"),
+        "version": f"{described.row['version']}.0.0",
+        "citeAs": f"{_sentence(described.title)} Version {described.row['version']}, {described.row['created_at']:%Y}.",
+        "datePublished": described.row["created_at"].isoformat(timespec="seconds"),
         "rai:personalSensitiveInformation": [
             each.attribute for each in described.columns if each.role == "sensitive"
         ],
-        "rai:dataReleaseMaintenancePlan": f"Version {described.version} of {described.release}.",
+        "rai:dataReleaseMaintenancePlan": f"Version {described.row['version']} of {described.release}.",
         "rai:dataPreprocessingProtocol": [_noise(described), *described.guarantees],
         "rai:dataLimitations": list(described.unprotected),
         "distribution": [
@@ -137,7 +138,7 @@ def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
                 "@type": "cr:RecordSet",
                 "@id": table,
                 "name": described.release,
-                "description": f"{described.rows:,} rows.",
+                "description": f"{described.row['rows_published']:,} rows.",
                 "field": [
                     _croissant_field(described, each, table, files[0]) for each in described.columns
                 ],
@@ -149,9 +150,9 @@ def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
             ),
         ],
     }
-    if licence := described.words.get("licence"):
+    if licence := described.row["licence"]:
         document["license"] = licence
-    if contact := described.words.get("contact"):
+    if contact := described.row["contact"]:
         document["creator"] = {"@type": "sc:Organization", "name": contact}
         if MAIL.fullmatch(contact):
             document["creator"]["email"] = contact
@@ -210,9 +211,9 @@ def _dcat(described: Described, files: Sequence[ExportedFile]) -> Document:
         "dct:description": _summary(described),
         "dct:issued": {
             "@type": "xsd:dateTime",
-            "@value": f"{described.published_at.isoformat(timespec='seconds')}Z",
+            "@value": f"{described.row['created_at'].isoformat(timespec='seconds')}Z",
         },
-        "dcat:version": str(described.version),
+        "dcat:version": str(described.row["version"]),
         "dcat:keyword": ["statistical disclosure control", described.population],
         "dct:provenance": [
             {"@type": "dct:ProvenanceStatement", "rdfs:label": each}
@@ -235,7 +236,7 @@ def _dcat(described: Described, files: Sequence[ExportedFile]) -> Document:
         },
         "dcat:distribution": [_dcat_distribution(described, each) for each in files],
     }
-    if contact := described.words.get("contact"):
+    if contact := described.row["contact"]:
         document["dcat:contactPoint"] = {
             "@type": ["vcard:Organization", "vcard:Kind"],
             "vcard:fn": contact,
@@ -267,7 +268,7 @@ def _dcat_distribution(described: Described, file: ExportedFile) -> Document:
             "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": file.sha256},
         },
     }
-    if licence := described.words.get("licence"):
+    if licence := described.row["licence"]:
         found["dct:license"] = {
             "@type": "dct:LicenseDocument",
             **({"@id": licence} if WEB.fullmatch(licence) else {"dct:title": licence}),
@@ -283,12 +284,12 @@ def _datapackage(described: Described, files: Sequence[ExportedFile]) -> Documen
         "name": _slug(described.release),
         "title": described.title,
         "description": _summary(described),
-        "version": f"{described.version}.0.0",
-        "created": f"{described.published_at.isoformat(timespec='seconds')}Z",
+        "version": f"{described.row['version']}.0.0",
+        "created": f"{described.row['created_at'].isoformat(timespec='seconds')}Z",
         "privacy": {
             "population": described.population,
             "method": described.method.name,
-            "parameters": json.loads(described.parameters),
+            "parameters": described.row["parameters"],
             "unit": promise.unit if promise else None,
             "neighbours": promise.neighbours if promise else None,
             "epsilon": promise.epsilon if promise else None,
@@ -313,13 +314,13 @@ def _datapackage(described: Described, files: Sequence[ExportedFile]) -> Documen
             for each in files
         ],
     }
-    if licence := described.words.get("licence"):
+    if licence := described.row["licence"]:
         document["licenses"] = [
             {"path": licence, "title": licence}
             if WEB.fullmatch(licence)
             else {"name": _slug(licence), "title": licence}
         ]
-    if contact := described.words.get("contact"):
+    if contact := described.row["contact"]:
         document["contributors"] = [
             {
                 "title": contact,

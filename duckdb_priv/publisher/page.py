@@ -11,9 +11,8 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.publisher.placing import begin, give_up, move_file, replaceable
+from duckdb_priv.publisher.placing import replaceable
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import section
 
@@ -57,11 +56,3 @@ def check_replaceable(place: Path, release: str) -> None:
             f"{str(place)!r} exists and is no card of {release!r}",
             hint="choose another name, remove it first, or write card := false",
         )
-
-
-def write(workspace: Workspace, place: Path, html: str) -> None:
-    """Write a page under a temporary name; the commit moves it to its place."""
-    part = begin(place)
-    workspace.on_rollback.append(lambda: give_up(part))
-    part.write_text(html, encoding="utf-8", newline="\n")
-    workspace.on_commit.append(lambda: move_file(part, place))

@@ -18,6 +18,7 @@ from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.composition import EpsilonDelta, of_group
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, finding
 from duckdb_priv.methods.register import Method
+from duckdb_priv.release import catalog
 from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import NOTHING, VALUE, factor, of_person, weak
 from duckdb_priv.release.promise import PERSON as WEAK
@@ -27,8 +28,10 @@ from duckdb_priv.sqltext.templates import section
 
 RECORDS = "records_of_a_person"
 """The guarantee that states how many records a person has."""
+OF_VALUE = "local_differential_privacy"
+"""The guarantee for one noisy value."""
 SHUFFLE = "shuffle_privacy"
-OF_A_RECORD = ("local_differential_privacy", "differential_privacy", SHUFFLE)
+OF_A_RECORD = (OF_VALUE, "differential_privacy", SHUFFLE)
 """The guarantees that compose: for one value, for a record, and for all values of a shuffled record."""
 PERSON = "privacy_of_a_person"
 """The composed guarantee for a person."""
@@ -59,16 +62,19 @@ def earlier_records(workspace: Workspace, release: str, request: Request) -> int
 
     Raises InvalidParameter if only one of the two publications names a person column.
     """
-    rows = workspace.rows(
-        "SELECT value::BIGINT FROM priv.guarantee WHERE release = ? AND guarantee = ?",
-        [release, RECORDS],
-    )
-    if bool(rows) != bool(request.person):
+    stated = stated_records(workspace, release)
+    if (stated is not None) != bool(request.person):
         raise InvalidParameter(
-            f"release {release!r} was published {'with' if rows else 'without'} person",
+            f"release {release!r} was published {'without' if stated is None else 'with'} person",
             hint="append as the release was published",
         )
-    return int(rows[0][0]) if rows else 0
+    return stated or 0
+
+
+def stated_records(workspace: Workspace, release: str) -> int | None:
+    """Return the most records that a person has in a release; None if it was published without person."""
+    stated = catalog.guarantees(workspace.cursor, release)
+    return next((int(each.value or 0) for each in stated if each.name == RECORDS), None)
 
 
 def guarantees_of_persons(plan: Plan, source: Source, earlier: int = 0) -> list[Guarantee]:
@@ -112,15 +118,12 @@ def _promised(plan: Plan) -> str:
 def _together(plan: Plan, records: int, *, known: bool) -> Guarantee:
     whole = plan.ledger[0].attribute == "*"
     of = " and ".join(each.attribute for each in plan.ledger)
-    epsilons = [math.inf if each.epsilon is None else each.epsilon for each in plan.ledger]
     name = _promised(plan)
-    record = _of_a_record(
-        name,
-        [
-            EpsilonDelta(epsilon, each.delta)
-            for epsilon, each in zip(epsilons, plan.ledger, strict=True)
-        ],
-    )
+    parts = [
+        EpsilonDelta(math.inf if each.epsilon is None else each.epsilon, each.delta)
+        for each in plan.ledger
+    ]
+    record = _of_a_record(name, parts)
     if math.isinf(record.epsilon):
         return Guarantee(
             PERSON,

@@ -6,6 +6,7 @@ removes temporary files whose process has ended. Files written on another machin
 
 from __future__ import annotations
 
+import glob
 import os
 import platform
 import re
@@ -104,7 +105,7 @@ def beside(place: Path, ending: str) -> Path:
 
 def begin(place: Path) -> Path:
     """Return a temporary path to write to, after removing the temporary files of killed processes."""
-    for left in place.parent.glob(f".{_escaped(place.name)}.*"):
+    for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if (of := LEFT.match(left.name.removeprefix(f".{place.name}"))) and not _is_at_work(
             left.name[: len(place.name) + 1 + of.end()], int(of[1]), of[2]
         ):
@@ -112,10 +113,6 @@ def begin(place: Path) -> Path:
     part = _beside(place, "partial")
     _at_work.add(part.name)
     return part
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)
 
 
 def hidden_name(name: str, what: str) -> str:

@@ -19,7 +19,6 @@ from duckdb_priv.ledger.rules import Charge
 from duckdb_priv.methods.register import Method
 from duckdb_priv.publisher.absent import Absent
 from duckdb_priv.publisher.check.finding import Finding
-from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.labels import CodeBook
 from duckdb_priv.publisher.versions import Succession
 from duckdb_priv.release.catalog import Labels, Version, now
@@ -31,7 +30,6 @@ from duckdb_priv.release.model import (
     to_json,
 )
 from duckdb_priv.release.request import Request
-from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.version import __version__
 
 NEXT = "_priv_next"
@@ -111,11 +109,7 @@ class Publication:
     @property
     def rows(self) -> str:
         """The table to write rows to, next to that of the previous version."""
-        return self.named(NEXT)
-
-    def named(self, table: str) -> str:
-        """Return the quoted, qualified name of a table in the schema of releases."""
-        return f"{identifier(self.workspace.database)}.{SCHEMA}.{identifier(table)}"
+        return self.workspace.table(NEXT)
 
 
 def catalog_rows(p: Publication, types: Mapping[str, str]) -> dict[str, Any]:

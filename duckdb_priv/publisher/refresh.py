@@ -24,6 +24,8 @@ from duckdb_priv.publisher.versions import Succession, succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.arguments import read
 from duckdb_priv.release.request import ReleaseName
+from duckdb_priv.sqltext.reading import named_rows
+from duckdb_priv.sqltext.templates import section
 
 NOTHING = Moved(0, 0, 0)
 CURRENT, DUE, WAITING, REFUSED = "current", "due", "waiting", "refused"
@@ -217,14 +219,12 @@ def _receipt(
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the receipt of a refresh; ``found`` counts the records that changed."""
-    ((version, rows),) = workspace.rows(
-        "SELECT version, rows_published FROM priv.release WHERE release = ?", [release]
-    )
+    row = catalog.release_row(workspace.cursor, release)
     return {
         **(_counts(found) if found else {}),
         "release": release,
-        "version": version,
-        "rows_published": rows,
+        "version": row["version"],
+        "rows_published": row["rows_published"],
         "adds": adds,
         "epsilon": catalog.spent(workspace.cursor, release),
         "statement": statement,
@@ -283,23 +283,17 @@ def _caller(workspace: Workspace, stated: Declared) -> Caller:
 def publications(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """List the releases, and how many records of their sources changed since publication."""
     read(given, of="publications")
-    listed = workspace.cursor.execute(
-        "SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR AS"
-        " published_at, (?::TIMESTAMP - created_at)::VARCHAR AS age FROM priv.release AS r"
-        " LEFT JOIN (SELECT release, arg_max(source, number) AS source FROM priv.ledger GROUP BY release) AS entry"
-        " ON entry.release = r.release ORDER BY r.release",
-        [catalog.now()],
-    )
-    names, rows = [name for name, *_ in listed.description], listed.fetchall()
+    query = section("publishing", "publications")
+    listed = named_rows(workspace.cursor, query, [catalog.now()])
     known = {each.release: each for each in declared.all_declared(workspace.cursor)}
     found = []
-    for row in rows:
-        stated = known.get(row[0])
-        state, advice, moved = _state(workspace, stated, row[0])
+    for row in listed:
+        stated = known.get(row["release"])
+        state, advice, moved = _state(workspace, stated, row["release"])
         export = stated.export if stated and stated.export else {}
         found.append(
             {
-                **dict(zip(names, row, strict=True)),
+                **row,
                 **(_counts(moved) if moved else {}),
                 "state": state,
                 "advised": state == DUE,

@@ -10,8 +10,9 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.ledger.budget import Spent, limit_of, spent_of
 from duckdb_priv.publisher.described import Described, describe
 from duckdb_priv.release.arguments import read
+from duckdb_priv.release.model import to_json
 from duckdb_priv.release.promise import factor, sure_of
-from duckdb_priv.release.request import ReleaseName
+from duckdb_priv.release.request import WORDS, ReleaseName
 
 
 def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -25,16 +26,13 @@ def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     return [
         {
             "release": found.release,
-            **{
-                name: found.words.get(name)
-                for name in ("title", "description", "contact", "licence")
-            },
+            **{name: found.row[name] for name in WORDS},
             "population": found.population,
-            "version": found.version,
-            "published_at": found.published_at,
-            "rows_published": found.rows,
+            "version": found.row["version"],
+            "published_at": found.row["created_at"],
+            "rows_published": found.row["rows_published"],
             "method": found.method.name,
-            "parameters": found.parameters,
+            "parameters": to_json(found.row["parameters"]),
             "unit_of_privacy": promise.unit if promise else None,
             "neighbouring_relation": (promise.neighbours or None) if promise else None,
             "protects_against": promise.against if promise else None,
@@ -47,7 +45,7 @@ def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
             "impact_assessment": _assessment(
                 found, spent, None if limit is None else limit.epsilon
             ),
-            "library": f"duckdb_priv {found.library}",
+            "library": f"duckdb_priv {found.row['library_version']}",
         }
     ]
 
@@ -57,7 +55,7 @@ def _assessment(found: Described, spent: Spent, limit: float | None) -> str:
     paragraphs = {
         "What is published": _published(found),
         "Why": (
-            f"{found.words.get('description', 'No description was given')}. For its author to add: the purpose, its"
+            f"{found.row['description'] or 'No description was given'}. For its author to add: the purpose, its"
             " legal basis, and why fewer or coarser columns would not serve it."
         ).replace("..", "."),
         "Measures": " ".join(found.guarantees) or "None: nothing is promised.",
@@ -81,10 +79,11 @@ def _published(found: Described) -> str:
         )
         if names
     ]
+    row, words = found.row, found.method.words
     return (
-        f"{found.release}, version {found.version} of {found.published_at:%Y-%m-%d}: {found.rows:,} rows about the"
-        f" population {found.population!r}. Columns {'; '.join(columns)}. Record ids and all other columns of the"
-        f" source are left out. Method: {found.method.words.title}. {found.method.words.promise}."
+        f"{found.release}, version {row['version']} of {row['created_at']:%Y-%m-%d}: {row['rows_published']:,} rows"
+        f" about the population {found.population!r}. Columns {'; '.join(columns)}. Record ids and all other columns of"
+        f" the source are left out. Method: {words.title}. {words.promise}."
     )
 
 

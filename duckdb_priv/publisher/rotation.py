@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from duckdb_priv.engine import secrets
 from duckdb_priv.engine.private_files import take_from_others
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.release.arguments import Arguments, read
-
-
-@dataclass(frozen=True, kw_only=True)
-class RotationArguments(Arguments):
-    """No arguments."""
+from duckdb_priv.release.arguments import read
 
 
 def rotate_secret(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Replace the secret of the database, and return what that costs."""
-    read(given, RotationArguments, of="rotate_secret")
+    read(given, of="rotate_secret")
     cursor = workspace.cursor
     if secrets.stored_secret(cursor) is None:
         raise InvalidParameter(

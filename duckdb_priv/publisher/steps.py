@@ -51,7 +51,7 @@ PublishingStep = Callable[[Publication], None]
 def claim_name(p: Publication) -> None:
     """Refuse a name that is taken or belongs to another population, and a request that cannot protect a person."""
     cursor = p.workspace.cursor
-    known = p.release.lower() in {name.lower() for name in catalog.releases(cursor)}
+    known = catalog.known_release(cursor, p.release) is not None
     if known:
         population.refuse_other(cursor, p.release, p.request.population)
     if known and not (p.extends or p.request.replace):
@@ -215,8 +215,7 @@ def complete_plan(p: Publication) -> None:
 
 def replace_former(p: Publication) -> None:
     """Drop the previous version, and give its name to the new table."""
-    known = {name.lower(): name for name in catalog.releases(p.workspace.cursor)}
-    if former := known.get(p.release.lower()):
+    if former := catalog.known_release(p.workspace.cursor, p.release):
         drop(p.workspace, former)
     p.workspace.cursor.execute(f"ALTER {p.kind} {p.rows} RENAME TO {identifier(p.release)}")
 
@@ -296,8 +295,7 @@ def drop(workspace: Workspace, release: str) -> None:
     views.drop_sensitive_tables(workspace.cursor, release)
     macros.drop_own(workspace.cursor, release)
     if kind := versions.existing_kind(workspace.cursor, workspace.database, release):
-        table = f"{identifier(workspace.database)}.{comments.SCHEMA}.{identifier(release)}"
-        workspace.cursor.execute(f"DROP {kind} {table}")
+        workspace.cursor.execute(f"DROP {kind} {workspace.table(release)}")
     catalog.forget(workspace.cursor, release)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 
@@ -27,7 +28,8 @@ from duckdb_priv.publisher.export import (
     SCRIPT,
     STORAGE_VERSION,
     create_objects,
-    folder_script,
+    script_text,
+    selected,
     signature_text,
 )
 from duckdb_priv.publisher.signing import VIEW, Signature, public_key, signed_text
@@ -147,25 +149,34 @@ def _writers() -> Iterator[None]:
             ENUM_IS_READ.reset(token)
 
 
+def _unescaped(escaped: str, text: str) -> str:
+    """Return the text of a literal, which begins with E if its carriage returns are escaped."""
+    if escaped:
+        text = re.sub(r"\\([r\\])", lambda at: {"r": "\r", "\\": "\\"}[at[1]], text)
+    return text.replace("''", "'")
+
+
+@dataclass
 class _Subject:
     """A release under verification."""
 
-    def __init__(
-        self, connection: duckdb.DuckDBPyConnection, folder: Path, place: Path, name: str
-    ) -> None:
-        self.connection = connection
-        self.folder = folder
-        self.place = place
-        self.name = name
-        self.writings = 0
-
-    database: str
+    connection: duckdb.DuckDBPyConnection
+    folder: Path
+    """A temporary folder, for the second database."""
+    place: Path
+    name: str
+    """The place in messages."""
+    writings: int = 0
+    """How often the second database was created."""
+    database: ClassVar[str]
     """The database with the contents of the release."""
 
     def verified(self, wanted: str | None) -> Verified:
         """Return the result after all checks passed."""
         release, signature, same = self.compared(wanted)
-        version = self._version()
+        ((version,),) = self.connection.execute(
+            f"SELECT library_version FROM {self.database}.priv.release"
+        ).fetchall()
         checked = ["its rows agree with its catalog"]
         signed_by = wanted
         if same:
@@ -220,6 +231,19 @@ class _Subject:
     def _catalog(self, table: str) -> str:
         raise NotImplementedError
 
+    def _shown(self, views: Mapping[str, str]) -> tuple[str, Signature | None]:
+        """Return the card and the signature, from the SQL of their views.
+
+        The comparison of definitions finds any other content.
+        """
+        found = {
+            view: [_unescaped(*each) for each in TEXT.findall(views.get(view, ""))[:number]]
+            for view, number in ((page.VIEW, 1), (VIEW, 3))
+        }
+        if len(found[page.VIEW]) < 1 or (VIEW in views and len(found[VIEW]) < 3):
+            raise _not(self.name, "its card or its signature is missing or damaged")
+        return found[page.VIEW][0], Signature(*found[VIEW]) if VIEW in views else None
+
     def _release(self) -> str:
         """Return the name of the only release."""
         names = self.connection.execute("SELECT release FROM priv.release").fetchall()
@@ -231,12 +255,6 @@ class _Subject:
             if of not in ([], [(release,)]):
                 raise _not(self.name, "its catalog is of several releases, not of one")
         return str(release)
-
-    def _version(self) -> str:
-        ((version,),) = self.connection.execute(
-            f"SELECT library_version FROM {self.database}.priv.release"
-        ).fetchall()
-        return str(version)
 
     def _check_signature(
         self,
@@ -344,8 +362,7 @@ class _File(_Subject):
                 [GIVEN],
             ).fetchall()
         )
-        (html,) = self._texts(views.get(page.VIEW, ""), 1)
-        signature = Signature(*self._texts(views[VIEW], 3)) if VIEW in views else None
+        html, signature = self._shown(views)
         self._check_signature(release, html, found, signature, wanted)
         if not all(map(OBJECT.match, found)):
             return release, signature, False
@@ -364,13 +381,6 @@ class _File(_Subject):
             if not same or not all(map(MACRO.match, {*written} ^ {*found})):
                 break
         return release, signature, False
-
-    def _texts(self, sql: str, number: int) -> list[str]:
-        """Return the first texts of a view. The comparison of definitions finds any other content."""
-        found = [text.replace("''", "'") for _, text in TEXT.findall(sql)[:number]]
-        if len(found) < number:
-            raise _not(self.name, "its card or its signature is missing or damaged")
-        return found
 
     def _copy_rows(self, release: str) -> None:
         name = identifier(release)
@@ -402,10 +412,12 @@ class _Folder(_Subject):
         if files - {PAGE} != needed:
             raise _not(self.name, "it is no folder of a release, or holds other files")
         script = (self.place / SCRIPT).read_bytes().decode("utf-8")
-        (html,) = self._texts(script, page.VIEW, 1)
-        signature = (
-            Signature(*self._texts(script, VIEW, 3)) if f"CREATE VIEW {VIEW} " in script else None
-        )
+        views = {
+            view: script.partition(f"CREATE VIEW {view} AS FROM (VALUES (")[2]
+            for view in (page.VIEW, VIEW)
+            if f"CREATE VIEW {view} " in script
+        }
+        html, signature = self._shown(views)
         if PAGE in files and (self.place / PAGE).read_bytes() != html.encode():
             raise _not(self.name, f"{PAGE} is not the card in {SCRIPT}")
         self._rewritten()
@@ -414,7 +426,7 @@ class _Folder(_Subject):
         self._agree(release)
         types = types_of(self.connection, f"main.{identifier(release)}")
         for _ in _writers():
-            expected = folder_script(self.connection, release, types, html)
+            expected = script_text(self.connection, release, "TABLE", selected(types), html)
             if signature is not None:
                 expected += signature_text(signature)
             if expected == script:
@@ -446,19 +458,6 @@ class _Folder(_Subject):
         self.connection.execute(
             f"CREATE TABLE main.{identifier(release)} AS SELECT {in_types(types)} FROM {rows}"
         )
-
-    def _texts(self, script: str, view: str, number: int) -> list[str]:
-        """Return the texts of a view in the script. The comparison of scripts finds any other content."""
-        _, found, after = script.partition(f"CREATE VIEW {view} AS FROM (VALUES (")
-        texts = [
-            re.sub(r"\\([r\\])", lambda at: {"r": "\r", "\\": "\\"}[at[1]], text)
-            if escaped
-            else text
-            for escaped, text in TEXT.findall(after)[:number]
-        ]
-        if not found or len(texts) < number:
-            raise _not(self.name, "its card or its signature is missing or damaged")
-        return [text.replace("''", "'") for text in texts]
 
     def _catalog(self, table: str) -> str:
         place = self.place.resolve() / CATALOG / f"{table}.parquet"

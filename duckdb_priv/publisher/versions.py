@@ -13,16 +13,15 @@ from dataclasses import dataclass, field, replace
 import duckdb
 
 from duckdb_priv.engine.plan import Plan
-from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.engine.workspace import SCHEMA, Workspace
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.ledger.entries import Last, last_of
 from duckdb_priv.ledger.marks import Marked, Moved, moved
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
-from duckdb_priv.publisher.comments import SCHEMA
-from duckdb_priv.release.catalog import EarlierVersion, Version
+from duckdb_priv.release.catalog import EarlierVersion, Version, known_release, release_row
 from duckdb_priv.release.model import Guarantee, to_json
-from duckdb_priv.sqltext.quoting import identifier, identifiers
+from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.reading import types_of
 from duckdb_priv.sqltext.templates import section
 
@@ -84,11 +83,7 @@ def succeed(workspace: Workspace, release: str) -> Succession:
 def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -> str | None:
     """Return TABLE or VIEW; None if nothing has this name, for example a release dropped by hand."""
     found = cursor.execute(
-        "SELECT 'TABLE' FROM duckdb_tables()"
-        " WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)"
-        " UNION ALL SELECT 'VIEW' FROM duckdb_views()"
-        " WHERE database_name = $1 AND schema_name = $2 AND lower(view_name) = lower($3)",
-        [database, SCHEMA, name],
+        section("publishing", "kind_of_relation"), [database, SCHEMA, name]
     ).fetchone()
     return None if found is None else str(found[0])
 
@@ -101,15 +96,11 @@ def version_of(
         "SELECT count(DISTINCT published_at) FROM priv.ledger WHERE lower(release) = lower(?)",
         [release],
     )
-    found = workspace.rows(
-        "SELECT release, created_at, rows_published, mechanism, parameters, coalesce(earlier, []) FROM priv.release"
-        " WHERE lower(release) = lower(?)",
-        [release],
-    )
-    if not found:
+    if (name := known_release(workspace.cursor, release)) is None:
         return Version(earlier + 1)
-    name, at, rows, mechanism, parameters, listed = found[0]
-    same = follows is not None or (mechanism, parameters) == (
+    row = release_row(workspace.cursor, name)
+    at, rows = row["created_at"], row["rows_published"]
+    same = follows is not None or (row["mechanism"], to_json(row["parameters"])) == (
         plan.mechanism,
         to_json(plan.parameters),
     )
@@ -122,7 +113,7 @@ def version_of(
         EarlierVersion(
             each["published_at"], each["rows_moved"] + changed, each["rows_placed"] + placed
         )
-        for each in listed[: FOLLOWED - 1]
+        for each in (row["earlier"] or [])[: FOLLOWED - 1]
     ]
     return Version(
         earlier + 1, at, rows, kept, changed, [EarlierVersion(at, changed, placed), *followed]
@@ -131,7 +122,7 @@ def version_of(
 
 def _shared(workspace: Workspace, release: str, table: str) -> int | None:
     """Return the number of rows in both versions; None if their columns differ, or one version is gone."""
-    before = f"{identifier(workspace.database)}.{SCHEMA}.{identifier(release)}"
+    before = workspace.table(release)
     kind = existing_kind(workspace.cursor, workspace.database, release)
     if kind is None or (kind == "VIEW" and not _is_there(workspace, before)):
         return None

@@ -18,10 +18,12 @@ from duckdb_priv.release.model import (
     LISTS,
     NUMBERS,
     Blocks,
+    Guarantee,
     SensitiveAttribute,
 )
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.reading import named_rows
 from duckdb_priv.sqltext.templates import body, fill, read, section
 from duckdb_priv.version import __version__
 
@@ -148,21 +150,38 @@ def releases(connection: Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
+def known_release(connection: Connection, name: str) -> str | None:
+    """Return the published spelling of a release's name, ignoring case; None if there is no such release."""
+    return {known.lower(): known for known in releases(connection)}.get(name.lower())
+
+
 def find_release(connection: Connection, name: str) -> str:
     """Return the published spelling of a release's name, ignoring case; raises UnknownRelease."""
-    known = releases(connection)
-    for release in known:
-        if release.lower() == str(name).lower():
-            return release
-    raise UnknownRelease.among("release", name, known, also="FROM priv.release lists every release")
+    if (found := known_release(connection, str(name))) is None:
+        raise UnknownRelease.among(
+            "release", name, releases(connection), also="FROM priv.release lists every release"
+        )
+    return found
 
 
-def version(connection: Connection, release: str) -> int:
-    """Return the version number of a release in the database."""
-    ((number,),) = connection.execute(
-        "SELECT version FROM priv.release WHERE release = ?", [release]
-    ).fetchall()
-    return int(number)
+def release_row(connection: Connection, release: str) -> dict[str, Any]:
+    """Return the row of a release in ``priv.release``, by column; ``parameters`` and ``domain_provenance`` are read."""
+    (row,) = named_rows(connection, "FROM priv.release WHERE release = ?", [release])
+    return row | {name: json.loads(row[name]) for name in ("parameters", "domain_provenance")}
+
+
+def guarantees(connection: Connection, release: str) -> list[Guarantee]:
+    """Return the guarantees of a release, in the order in which they were written."""
+    return [
+        Guarantee(
+            row["guarantee"],
+            row["statement"],
+            row["value"],
+            row["attribute"],
+            json.loads(row["parameters"]),
+        )
+        for row in named_rows(connection, "FROM priv.guarantee WHERE release = ?", [release])
+    ]
 
 
 Labels = Mapping[str, Sequence[tuple[str | None, str]]]

@@ -20,6 +20,8 @@ from duckdb_priv.release.arguments import (
 
 POPULATION = "main"
 """The default population of a database."""
+WORDS = ("title", "description", "contact", "licence")
+"""The publisher's texts for readers."""
 HIDDEN = {"record_id", "exclude", "person"}
 """Roles of unpublished columns; a column may have several of them."""
 
@@ -129,7 +131,7 @@ class Request(Arguments):
                 f"a release cannot be called {echoed(self.release)}",
                 hint="a name without dot, such as 'patients_2026': the dot separates release and attribute",
             )
-        for name in ("title", "description", "contact", "licence"):
+        for name in WORDS:
             text = getattr(self, name) or ""
             if UNSEEN.search(text.replace("\n", "") if name == "description" else text):
                 raise InvalidParameter(

@@ -31,7 +31,7 @@ from duckdb_priv.engine.marking import mark_stream
 from duckdb_priv.engine.procedures import undone, working
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.engine.source import is_one_of
-from duckdb_priv.engine.workspace import Caller, Workspace
+from duckdb_priv.engine.workspace import SCHEMA, Caller, Workspace
 from duckdb_priv.errors import (
     InvalidParameter,
     PrivError,
@@ -42,7 +42,6 @@ from duckdb_priv.errors import (
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher import declared, page, placing, steps
 from duckdb_priv.publisher import refresh as refresh_steps
-from duckdb_priv.publisher.comments import SCHEMA
 from duckdb_priv.publisher.declared import Declared
 from duckdb_priv.publisher.export import PAGE, refuse_for_parquet, write_catalog
 from duckdb_priv.publisher.publication import Publication
@@ -223,7 +222,7 @@ class SparkPublication:
     def _open_frame(self, p: Publication) -> None:
         """Open the frame as source: all records, and the records to publish."""
         opened = open_source(p.workspace, self.frame, p.request)
-        p.whole, p.source = entering(p.workspace, p.request, opened)
+        p.whole, p.source = entering(p.workspace, opened, p.request.population, p.request.max_rows)
 
     def _forget_unseen(self, workspace: Workspace) -> None:
         """Drop a recorded release of this name whose files were never moved to their target."""

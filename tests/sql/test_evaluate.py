@@ -16,7 +16,7 @@ from scipy import stats
 
 from duckdb_priv.card.report import publisher_card
 from duckdb_priv.engine.source import Source
-from duckdb_priv.evaluation.workload import TABLE, Draw, draw
+from duckdb_priv.evaluation.workload import TABLE, DrawArguments, draw
 
 FALSE_ALARM = 1e-9
 CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
@@ -109,7 +109,11 @@ def test_queries_follow_the_law_of_drawing_and_rejecting() -> None:
     draws = 120
     found: Counter[int] = Counter()
     for seed in range(draws):
-        draw(con, source, Draw(1, 2, 1, 80, str(seed)))
+        draw(
+            con,
+            source,
+            DrawArguments(queries=1, max_public_attributes=2, small_counts=80, seed=seed),
+        )
         conditions = con.execute(f"SELECT conditions FROM {TABLE}").fetchall()[0][0]
         found[len(conditions) * 2 + ("b" in conditions)] += 1
     con.close()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from duckdb_priv.engine.aggregates import aggregates_of
-from duckdb_priv.engine.source import Source, parse_name
+from duckdb_priv.engine.source import Source, quoted_name
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.arrays import Vector
@@ -57,7 +57,7 @@ class Binned:
         values = listed([value for value in self.domain.values if value is not None])
         inner = ", ".join(map(literal, cut.edges[1:-1]))
         at = axis_sql(column, cut.kind)
-        table = ".".join(map(identifier, parse_name(of)))
+        table = quoted_name(of)
         return section(
             "domains",
             "view_of_bins",

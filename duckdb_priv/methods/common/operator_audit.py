@@ -7,6 +7,7 @@ import numpy as np
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.block_design import operator_of_blocks
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.operator import (
     COLUMN_SUM_TOLERANCE,
@@ -60,6 +61,20 @@ def drawn_operator(attribute: SensitiveAttribute) -> Matrix | None:
     other = np.array(attribute.numbers["other"])
     matrix: Matrix = np.diag(np.array(attribute.numbers["own"]) - other) + other[:, np.newaxis]
     return matrix
+
+
+def block_operator(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Matrix, Matrix]:
+    """Return the operator from true values to reported blocks, and the weight of each block for each value."""
+    own, other = attribute.numbers["own"][0], attribute.numbers["other"][0]
+    places = (blocks.count, blocks.stride, blocks.first)
+    return operator_of_blocks(attribute.size, *places, own, other)
+
+
+def operator_of(attribute: SensitiveAttribute) -> Matrix | None:
+    """Return the matrix Pr[published = y | true = x], with a row for every y; None if the catalog lacks it."""
+    if attribute.blocks:
+        return block_operator(attribute, attribute.blocks)[0]
+    return drawn_operator(attribute)
 
 
 def stored_code(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, float]:

@@ -226,25 +226,19 @@ def _in_sample(
 
 def _counted(exam: Examination, columns: Columns, other: str) -> Determination:
     """Return how far columns determine another one in the whole table."""
-    groups = 1.0
-    for name in columns:
-        groups = min(groups * max(1, exam.profiles[name].distinct), exam.rows)
-    counted = exam.asked.cells(columns, other, exam.rate(groups))
+    groups = min(math.prod(max(1, exam.profiles[name].distinct) for name in columns), exam.rows)
     prior = exam.asked.values(other)
-    table = exam.workspace.integers(_question(exam, counted, prior))
-    found = Groups(*(table[each] for each in ("size", "groups", "determined")))
-    records = int((found.sizes * found.groups).sum())
-    return determination(found, exam.workspace.integers(prior)["rows"], records, exam.certainty)
-
-
-def _question(exam: Examination, counted: str, prior: str) -> str:
-    return exam.sql(
+    query = exam.sql(
         "determined",
-        counted=counted,
+        counted=exam.asked.cells(columns, other, exam.rate(groups)),
         prior=prior,
         certainty=literal(exam.certainty),
         odds=literal(ODDS),
     )
+    table = exam.workspace.integers(query)
+    found = Groups(*(table[each] for each in ("size", "groups", "determined")))
+    records = int((found.sizes * found.groups).sum())
+    return determination(found, exam.workspace.integers(prior)["rows"], records, exam.certainty)
 
 
 def _reported(exam: Examination, columns: Columns, other: str, found: Determination) -> Finding:

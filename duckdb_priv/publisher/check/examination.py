@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from duckdb_priv.engine.aggregates import aggregates_of
+from duckdb_priv.engine.aggregates import Aggregates, aggregates_of
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Integers
@@ -58,31 +58,31 @@ class Distinctness:
     """One of this many values was sampled."""
 
 
+@dataclass
 class Examination:
     """A source under examination. Its temporary tables end with the transaction or the cursor."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        source: Source,
-        *,
-        certainty: float = 0.95,
-        thorough: bool = True,
-    ) -> None:
-        self.workspace = workspace
-        self.source = source
-        self.certainty = certainty
-        """The posterior from which a value counts as known."""
-        self.thorough = thorough
-        """Whether to find everything, or only what publishing refuses or warns about."""
-        published = {*source.public, *source.sensitive}
-        self.columns = tuple(
-            name
-            for name in source.types
-            if name in published or (named_like_an_identifier(name) and source.record_id != (name,))
-        )
+    workspace: Workspace
+    source: Source
+    certainty: float = 0.95
+    """The posterior from which a value counts as known."""
+    thorough: bool = True
+    """Whether to find everything, or only what publishing refuses or warns about."""
+
+    @cached_property
+    def asked(self) -> Aggregates:
+        """The counts and samples of the source."""
+        return aggregates_of(self.workspace, self.source)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
         """The columns that any check reads."""
-        self.asked = aggregates_of(workspace, source)
+        published, ids = {*self.source.public, *self.source.sensitive}, self.source.record_id
+        return tuple(
+            name
+            for name in self.source.types
+            if name in published or (named_like_an_identifier(name) and ids != (name,))
+        )
 
     @cached_property
     def sample(self) -> str:
@@ -137,7 +137,8 @@ class Examination:
         seen = {name: profile for name, (_, profile, _) in self._numbered.items()}
         if self.whole:
             return seen
-        share = self.rows / max(1, self._sampled)
+        sampled = next((len(of.of) for of in self.codes.values()), 0)
+        share = self.rows / max(1, sampled)
         found = {
             name: Profile(round(share * each.present), each.distinct)
             for name, each in seen.items()
@@ -157,10 +158,6 @@ class Examination:
         query = self.sql("hashes", hashes=hashes, sample=self.sample)
         table = self.workspace.cursor.sql(query).to_arrow_table()
         return {name: _numbered(of) for name, of in zip(self.columns, table.columns, strict=True)}
-
-    @property
-    def _sampled(self) -> int:
-        return next((len(of.of) for of in self.codes.values()), 0)
 
     def rate(self, groups: float) -> int:
         """Return the number of classes to divide groups into, of which one is sampled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from duckdb_priv.engine.source import is_one_of
@@ -188,10 +189,7 @@ def unique_in_public_columns(exam: Examination) -> list[Finding]:
 
 
 def _alone(exam: Examination, columns: Sequence[str]) -> float:
-    groups = 1.0
-    for name in columns:
-        groups = min(groups * (exam.profiles[name].distinct + 1), exam.rows)
-    return exam.distinctness(columns, groups).alone
+    return exam.distinctness(columns, min(_combinations(exam, columns), exam.rows)).alone
 
 
 def _causes(exam: Examination, share: float) -> list[tuple[Columns, float]]:
@@ -223,11 +221,8 @@ def _causes(exam: Examination, share: float) -> list[tuple[Columns, float]]:
     return []
 
 
-def _combinations(exam: Examination, columns: Columns) -> float:
-    product = 1.0
-    for name in columns:
-        product *= exam.profiles[name].distinct + 1
-    return product
+def _combinations(exam: Examination, columns: Sequence[str]) -> int:
+    return math.prod(exam.profiles[name].distinct + 1 for name in columns)
 
 
 def _cause(exam: Examination, columns: Columns, part: float, share: float) -> Finding:

@@ -3,8 +3,8 @@
 -- name: smallest_group
 SELECT min(size) FROM (SELECT count(*) AS size FROM @table@ GROUP BY @columns@)
 
--- name: unique_share
-SELECT count(*) FILTER (size = 1) / sum(size) FROM (SELECT @records@ AS size FROM @table@ GROUP BY @columns@)
+-- name: unique_rows
+SELECT count(*) FILTER (size = 1), count(*) FILTER (size = 1) / sum(size) FROM (SELECT @records@ AS size FROM @table@ GROUP BY @columns@)
 
 -- name: records_of_persons
 SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM @source@ GROUP BY @person@)
@@ -45,3 +45,7 @@ WITH known AS (
     GROUP BY number
 )
 SELECT sum(records * posterior) / sum(records) FROM believed
+
+-- name: accumulated
+SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM priv.ledger(details := true)
+WHERE lower(attribute) = lower($2) AND population IN (SELECT population FROM priv.ledger() WHERE release = $1)

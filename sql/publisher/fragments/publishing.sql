@@ -33,9 +33,6 @@ UPDATE @database@.priv.publication SET export = ?, exported = ? WHERE lower(rele
 SELECT release, mechanism, schemas, version, digest, exported, arguments, export, frame
 FROM priv.publication WHERE @condition@ ORDER BY release
 
--- name: words_of_release
-SELECT mechanism, parameters, rows_published, created_at, library_version, version, @words@ FROM priv.release WHERE release = ?
-
 -- name: mark_of_id
 SELECT @mark@, @missing@ FROM (SELECT @columns@) AS s
 
@@ -71,3 +68,34 @@ SELECT CASE WHEN bool_and(bounded) THEN sum(epsilon * (1 + (
     WHERE charged.adds AND charged.number > draw.first AND charged.number <= draw.last AND (charged.coins = draw.coins
         OR draw.derived AND charged.population = draw.population AND lower(charged.attribute) = draw.attribute)
 ))) END FROM draw
+
+-- name: kind_of_relation
+SELECT 'TABLE' FROM duckdb_tables() WHERE database_name = $1 AND schema_name = $2 AND lower(table_name) = lower($3)
+UNION ALL
+SELECT 'VIEW' FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2 AND lower(view_name) = lower($3)
+
+-- name: publications
+SELECT r.release, entry.source, r.mechanism, title, version, rows_published, created_at::VARCHAR AS published_at,
+    (?::TIMESTAMP - created_at)::VARCHAR AS age
+FROM priv.release AS r
+LEFT JOIN (SELECT release, arg_max(source, number) AS source FROM priv.ledger GROUP BY release) AS entry
+    ON entry.release = r.release
+ORDER BY r.release
+
+-- name: comments_of_source
+SELECT column_name, comment FROM duckdb_columns()
+WHERE comment IS NOT NULL AND database_name = ? AND schema_name = ? AND table_name = ?
+
+-- name: rows_in_both
+WITH a AS (
+    SELECT @key@ AS key, count(*) AS rows FROM @older@ GROUP BY ALL
+), b AS (
+    SELECT @key@ AS key, count(*) AS rows FROM @current@ GROUP BY ALL
+)
+SELECT (SELECT coalesce(sum(least(a.rows, b.rows)), 0) FROM a JOIN b USING (key))::BIGINT,
+    (SELECT sum(rows) FROM a)::BIGINT, (SELECT sum(rows) FROM b)::BIGINT
+
+-- name: followed_records
+SELECT count(*), count(*) FILTER (a.shown IS DISTINCT FROM b.shown)
+FROM (SELECT @key@ AS key, any_value(@value@) AS shown FROM @older@ GROUP BY ALL HAVING count(*) = 1) AS a
+JOIN (SELECT @key@ AS key, any_value(@value@) AS shown FROM @current@ GROUP BY ALL HAVING count(*) = 1) AS b USING (key)
