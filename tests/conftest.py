@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import named_row
 from hypothesis import HealthCheck, settings
 
 import duckdb_priv
@@ -140,7 +141,7 @@ def functions_parsed_once() -> Iterator[None]:
 
     def run(connection: Connection, texts: Iterable[str]) -> None:
         for text in texts:
-            for each in parsed(text) if len(text) > 2000 else [text]:
+            for each in parsed(text) if len(text) > 500 else [text]:
                 connection.execute(each)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -240,19 +241,26 @@ def together() -> Callable[[Connection], AbstractContextManager[None]]:
     return publishing
 
 
-FUNCTIONS, ESTIMATED = macros._functions, estimated.statements
+WRITTEN = {name: getattr(macros, name) for name in ("add", "create_all", "drop_own", "remove")}
+"""What writes the analyst's functions, and the facts that they read, into a publisher's database."""
+ESTIMATED = estimated.statements
 
 
 def _is_asked() -> bool:
     """Whether functions are written for analysts."""
-    return macros._functions is FUNCTIONS
+    return macros.add is WRITTEN["add"]
 
 
 @contextmanager
-def _no_functions() -> Iterator[None]:
+def _writing(functions: Mapping[str, Callable[..., None]]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(macros, "_functions", lambda shapes: ())
+        for name, function in functions.items():
+            patch.setattr(macros, name, function)
         yield
+
+
+def _no_functions() -> AbstractContextManager[None]:
+    return _writing(dict.fromkeys(WRITTEN, lambda *_: None))
 
 
 @contextmanager
@@ -309,8 +317,7 @@ def whole_files() -> Iterator[None]:
 @pytest.fixture
 def asked() -> Iterator[None]:
     """One test that counts, in a module that is ``unasked``."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(macros, "_functions", FUNCTIONS)
+    with _writing(WRITTEN):
         yield
 
 
@@ -352,12 +359,8 @@ def published() -> Callable[..., dict[str, Any]]:
         connection: duckdb.DuckDBPyConnection, source: str, release: str, **arguments: Any
     ) -> dict[str, Any]:
         named = "".join(f", {name} := ?" for name in arguments)
-        cursor = connection.execute(
-            f"FROM priv.publish_uniform(?, ?{named})", [source, release, *arguments.values()]
-        )
-        names = [column[0] for column in cursor.description]
-        (row,) = cursor.fetchall()
-        return dict(zip(names, row, strict=True))
+        call = f"FROM priv.publish_uniform(?, ?{named})"
+        return named_row(connection, call, source, release, *arguments.values())
 
     return call
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+FALSE_ALARM = 1e-9
+"""Chance that a correct mechanism fails one statistical test, for a secret chosen at random."""
+
 
 def plausible(records: int, rarely: float, often: float) -> range:
     """List the counts a value can be shown with, if each record shows it with one of two probabilities (Bernstein).

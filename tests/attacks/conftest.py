@@ -105,24 +105,16 @@ def publish(con: duckdb.DuckDBPyConnection) -> Publish:
     return publishing(con)
 
 
-def publish_first(connection: duckdb.DuckDBPyConnection, release: str, mechanism: str) -> None:
+def publish_first(connection: duckdb.DuckDBPyConnection) -> None:
     fill_with_persons(connection)
-    publishing(connection)(release, mechanism=mechanism)
+    publishing(connection)("first")
 
 
 @pytest.fixture
 def once_published(
     made: Callable[..., duckdb.DuckDBPyConnection],
-) -> Iterator[Callable[..., tuple[duckdb.DuckDBPyConnection, Publish]]]:
-    """Open a database whose people are published already, which is done once for all tests; and publish again."""
-    opened = []
-
-    def copy(release: str, mechanism: str = "uniform") -> tuple[duckdb.DuckDBPyConnection, Publish]:
-        connection = made(publish_first, release, mechanism, secret=None)
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Publish]]:
+    """Open a database whose people are published as 'first' already, once for all tests; and publish again."""
+    with made(publish_first, secret=None) as connection:
         connection.execute("SET threads = 2")
-        opened.append(connection)
-        return connection, publishing(connection)
-
-    yield copy
-    for connection in opened:
-        connection.close()
+        yield connection, publishing(connection)

@@ -7,10 +7,13 @@ import re
 
 import numpy as np
 import pytest
+from answers import named_row
 
 from duckdb_priv.card.card import read_card
 from duckdb_priv.methods.common.operator_audit import drawn_operator
 from duckdb_priv.release import catalog
+
+pytestmark = pytest.mark.usefixtures("unasked")
 
 TABLE = """
     CREATE TABLE stays AS
@@ -104,6 +107,7 @@ def test_who_knows_the_true_table_learns_more_than_one_value_says_and_no_more_th
     assert one * 1.5 < found <= value * (1 + 1e-9)
 
 
+@pytest.mark.usefixtures("asked")
 def test_of_real_people_no_more_is_learned_than_card_guarantee_and_audit_say(prepared, adult):
     """Two records of each person, which are as similar as real records are, in two columns that nearly agree."""
     with prepared() as con:
@@ -172,12 +176,10 @@ def test_of_real_people_no_more_is_learned_than_card_guarantee_and_audit_say(pre
 
 def test_promises_of_nothing_are_called_that(con):
     """Two columns at epsilon 20: the receipt warns, and guarantee and audit say it in words, without exponents."""
-    cursor = con.execute(
+    receipt = named_row(
+        con,
         "FROM priv.publish_uniform('stays', 'r', sensitive := ['diagnosis', 'second'], epsilon := 20.0,"
-        " record_id := 'id', person := 'patient', public := ['ward'])"
-    )
-    receipt = dict(
-        zip((column[0] for column in cursor.description), cursor.fetchone(), strict=True)
+        " record_id := 'id', person := 'patient', public := ['ward'])",
     )
     printed = [warning for warning in receipt["warnings"] if "promises next to nothing" in warning]
     assert ["diagnosis" in printed[0], "second" in printed[1], "one person" in printed[2]] == [

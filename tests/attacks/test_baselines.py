@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import duckdb
+import pytest
+
+pytestmark = pytest.mark.usefixtures("unasked")
 
 EQUAL = """
     CREATE TABLE equal_rows AS

@@ -15,6 +15,8 @@ from scipy.stats import binom
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
 from duckdb_priv.mechanism.uniform import Uniform
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 OPERATOR = Uniform(0.5, 14)
 GROUPS = 15
 SIZE = 1000

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
 from duckdb_priv.engine import randomness
@@ -19,8 +20,6 @@ from duckdb_priv.mechanism.uniform import Uniform
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails one statistical test."""
 PERSONS = 20_000
 WORDS = 2**64
 DOMAIN = ["asthma", "cancer", "flu", "none"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 TOWNS = "ENUM('Aachen', 'Bonn', 'it''s, (a) town', 'Zwiesel', 'Withheld, (1)', 'Withheld''2')"
 
 
+@pytest.mark.usefixtures("asked")
 def test_a_public_dictionary_lists_what_is_published(con, tmp_path):
     """Rows keep their order, which is that of the dictionary."""
     con.execute(

@@ -45,7 +45,7 @@ def folder(
     for name in ("key", "other"):
         new_key(place / name)
     key = str(place / "key")
-    with for_files(), prepared(bytes(range(32))) as con:
+    with for_files(), prepared() as con:
         con.execute(PUBLISH)
         for path, form in (("r.duckdb", "duckdb"), ("r", "parquet")):
             ((*_, signed_with),) = con.execute(
@@ -363,7 +363,7 @@ def test_without_a_key_nothing_is_signed(prepared, tmp_path, monkeypatch, for_fi
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "text.key").write_text("no key")
     (tmp_path / "text.key").chmod(0o600)
-    with for_files(), prepared(bytes(range(32))) as con:
+    with for_files(), prepared() as con:
         con.execute(PUBLISH)
         path = str(tmp_path / "r.duckdb")
         for key, message in (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import duckdb
@@ -69,18 +68,23 @@ def test_a_release_that_would_hide_its_own_schema_is_refused(con, tmp_path, name
     assert not list(tmp_path.iterdir())
 
 
+@pytest.fixture(scope="module")
+def lasting(prepared):
+    """For calls that are refused, and leave nothing."""
+    with prepared() as connection:
+        yield connection
+
+
 @pytest.mark.parametrize("path", ["\\", "/", "\\\\", "~", "~/", "file:", "file:///", ""])
-def test_a_folder_without_a_name_is_no_hierarchy(con, path):
-    """DuckDB 2 would read it without end."""
-    watch = threading.Timer(300, con.interrupt)
+def test_a_folder_without_a_name_is_no_hierarchy(lasting, path):
+    """DuckDB 2 would read it without end, until it is interrupted, which is another error."""
+    watch = threading.Timer(300, lasting.interrupt)
     watch.start()
-    started = time.monotonic()
     with pytest.raises(
         duckdb.Error, match=r"no file is called .*\nHint: name the file of the hierarchy"
     ):
-        con.execute("FROM priv.load_hierarchy('sex', ?)", [path]).fetchall()
+        lasting.execute("FROM priv.load_hierarchy('sex', ?)", [path]).fetchall()
     watch.cancel()
-    assert time.monotonic() - started < 300
 
 
 def test_a_hierarchy_of_several_files(con, tmp_path: Path):

@@ -8,9 +8,9 @@ import shutil
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
-FALSE_ALARM = 1e-9
 ROWS, VALUES, RETENTION = 12_000, 4, 0.5
 GIVEN = (
     "sensitive := 'disease', record_id := 'id', public := ['seat'], domain := ['a', 'b', 'c', 'd']"

@@ -30,12 +30,12 @@ from attacks.ways import (
     attack,
     publish,
 )
+from plausible import FALSE_ALARM
 from scipy import stats
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
 PAGE = Path(__file__).parents[2] / "docs" / "publishing.md"
-FALSE_ALARM = 1e-9
 
 
 def publish_both(con, given):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from answers import named_row
 from scipy import stats
 
 HARMLESS, ADDS, REFUSED = "harmless", "adds", "refused"
@@ -633,10 +634,7 @@ def publish(con, method, release, **given):
     arguments = BASE | given
     source = arguments.pop("source")
     named = ", ".join(f"{name} := {written(value)}" for name, value in arguments.items())
-    cursor = con.execute(f"FROM priv.publish_{method}('{source}', '{release}', {named})")
-    return dict(
-        zip((column[0] for column in cursor.description), cursor.fetchall()[0], strict=True)
-    )
+    return named_row(con, f"FROM priv.publish_{method}('{source}', '{release}', {named})")
 
 
 @dataclass(frozen=True)

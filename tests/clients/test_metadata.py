@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import named_row
 
 from clients.installation import PROGRAMS, VALIDATORS, Missing, environment, shapes
 
@@ -43,13 +44,8 @@ STATED: dict[str, Any] = {
 def export(
     con: duckdb.DuckDBPyConnection, release: str, place: Path, form: str, *wanted: str
 ) -> dict[str, Any]:
-    answer = con.execute(
-        "FROM priv.export_release(?, ?, format := ?, metadata := ?)",
-        [release, str(place), form, list(wanted or FORMATS)],
-    )
-    names = [column[0] for column in answer.description]
-    (row,) = answer.fetchall()
-    return dict(zip(names, row, strict=True))
+    call = "FROM priv.export_release(?, ?, format := ?, metadata := ?)"
+    return named_row(con, call, release, str(place), form, list(wanted or FORMATS))
 
 
 @pytest.fixture(scope="module")

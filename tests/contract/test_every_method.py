@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from answers import named_row, rows
 from comparing import nearly
 
 import duckdb_priv
@@ -73,10 +74,7 @@ class Case:
         call = self.statement.removesuffix(")") + "".join(f", {each}" for each in more) + ")"
         if source:
             call = call.replace(f"'{self.source}'", f"'{source}'", 1)
-        cursor = connection.execute(call.replace("'r'", f"'{release}'", 1))
-        names = [column[0] for column in cursor.description]
-        (row,) = cursor.fetchall()
-        return dict(zip(names, row, strict=True))
+        return named_row(connection, call.replace("'r'", f"'{release}'", 1))
 
     def asked(self, connection: Connection, value: str = "", release: str = "r") -> str:
         """Write the arguments of a count."""
@@ -96,10 +94,6 @@ appending = pytest.mark.parametrize(
 
 def columns(connection: Connection, table: str = "r") -> list[str]:
     return [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-
-
-def rows(connection: Connection, query: str) -> list[tuple]:
-    return connection.execute(query).fetchall()
 
 
 def _world(connection: Connection) -> None:
@@ -189,9 +183,9 @@ def test_threads_and_the_order_of_the_source_change_nothing(
     con: Connection, released: Connection, case: Case
 ) -> None:
     """But for samples, which are fresh in every publication."""
-    con.execute("SET threads = 1")
+    con.execute("SET threads = 4")
     con.execute(
-        f"CREATE OR REPLACE TABLE {case.source} AS FROM {case.source} ORDER BY hash(id || 'other order')"
+        f"CREATE OR REPLACE TABLE {case.source} AS FROM {case.source} ORDER BY {case.attribute}, hash(id)"
     )
     case.publish(con)
     assert rows(con, "FROM r") == rows(released, "FROM r")

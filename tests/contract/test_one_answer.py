@@ -193,7 +193,7 @@ def test_samples_of_large_groups_have_one_answer(
 ) -> None:
     """Their records stand for several each, and what sampling adds to errors is common to sums over the same groups."""
     path = tmp_path / "r.duckdb"
-    with prepared(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT i AS id, (20 + hash(i) % 3 * 10)::INTEGER AS age,"
             " ['north', 'south'][1 + (hash(i * 3) % 2)::INTEGER] AS ward, 5 + 5 * (hash(i * 5) % 3) AS cost,"
@@ -271,7 +271,7 @@ def test_two_decoy_attributes_have_one_answer(
 ) -> None:
     """What a histogram fixes of one attribute, it does not fix of the product of two."""
     path = tmp_path / "r.duckdb"
-    with prepared(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, 'a' || hash(i) % 4 AS a,"
             " 'b' || hash(i * 7 + 1) % 4 AS b FROM range(1500) AS t(i)"

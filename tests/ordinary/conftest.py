@@ -76,7 +76,7 @@ def exact_tables(
     """A release that shows the truth, with the catalog of a noisy one, and the true table."""
     path = tmp_path_factory.mktemp("exact") / "visits.duckdb"
     source = VISITS.format(rows=ROWS, disease=EVEN)
-    with for_files(), prepared(secret=bytes(range(32))) as publisher:
+    with for_files(), prepared() as publisher:
         publisher.execute(source)
         publisher.execute(
             "FROM priv.publish_uniform('source', 'visits', sensitive := ['disease', 'dose'], record_id := 'id',"

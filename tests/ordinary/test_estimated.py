@@ -445,7 +445,7 @@ def test_a_value_in_every_decoy_group_is_not_counted(
     prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
 ) -> None:
     path = tmp_path / "r.duckdb"
-    with prepared(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT i AS id, if(i % 2 = 0, 'a', 'b' || (i // 2) % 4) AS disease"
             " FROM range(2000) AS t(i)"

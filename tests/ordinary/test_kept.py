@@ -60,7 +60,7 @@ def test_another_file_under_the_same_name_is_looked_at(path) -> None:
 
 
 def test_nothing_is_kept_of_releases_that_may_change(prepared) -> None:
-    with prepared(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         for value in ("flu", "gout"):
             publisher.execute(
                 "CREATE OR REPLACE TABLE source AS SELECT i AS id, i % 4 AS ward,"

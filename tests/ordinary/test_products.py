@@ -23,7 +23,7 @@ def test_intervals_of_products_hold_in_groups_of_eight(
     predicate: str, prepared: Callable[..., duckdb.DuckDBPyConnection]
 ) -> None:
     """Of 1,500 groups: at least .94 and .98 in every class, at a false alarm of 1e-9; none has no width."""
-    with prepared(secret=bytes(range(32))) as connection:
+    with prepared() as connection:
         connection.execute(RECORDS)
         connection.execute(
             "FROM priv.publish_uniform('source', 'release', sensitive := ['disease', 'drug'], record_id := 'id',"

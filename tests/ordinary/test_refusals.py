@@ -103,7 +103,7 @@ def test_every_case_has_its_own_title() -> None:
 
 
 def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for(prepared) -> None:
-    with prepared(secret=bytes(range(32))) as con:
+    with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, if(i % 2 = 0, 'often', 'v' || (i % 5)) AS disease"
             " FROM range(2000) t(i)"
@@ -146,7 +146,7 @@ def test_groups_that_are_asked_for_twice_have_no_intervals(sets, release) -> Non
 
 
 def test_an_attribute_called_block_is_published_and_asked_for(prepared) -> None:
-    with prepared(secret=bytes(range(32))) as con:
+    with prepared() as con:
         con.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 2 AS ward, ['a', 'b', 'c'][1 + i % 3] AS block"
             " FROM range(600) t(i)"

@@ -13,9 +13,6 @@ from reference.operator_estimates import (
 from duckdb_priv.mechanism import operator as op
 from duckdb_priv.mechanism.score_terms import score_terms
 
-steady = settings(deadline=None)
-"""Without a time limit: how loaded the machine is says nothing about an operator."""
-
 
 @st.composite
 def operators(draw):
@@ -37,7 +34,6 @@ def operators_and_counts(draw, least=0):
     return operator, counts
 
 
-@steady
 @given(operators_and_counts())
 def test_estimates_are_right_on_average_and_keep_the_total(case):
     operator, counts = case
@@ -46,7 +42,6 @@ def test_estimates_are_right_on_average_and_keep_the_total(case):
     assert (weights @ counts).sum() == pytest.approx(counts.sum())
 
 
-@steady
 @given(operators_and_counts())
 def test_estimated_variance_is_right_on_average_and_variance_is_none_negative(case):
     operator, counts = case
@@ -59,7 +54,6 @@ def test_estimated_variance_is_right_on_average_and_variance_is_none_negative(ca
     assert variance.min() > -1e-9 * scale
 
 
-@steady
 @given(operators_and_counts(), st.randoms(use_true_random=False))
 def test_the_order_of_the_domain_does_not_matter(case, random):
     operator, counts = case
@@ -78,7 +72,6 @@ def test_the_order_of_the_domain_does_not_matter(case, random):
         assert after == pytest.approx(before[order], rel=1e-6, abs=1e-9)
 
 
-@steady
 @given(operators_and_counts(least=1))
 def test_amplification_bounds_what_any_published_value_says_about_any_original(case):
     operator, counts = case
@@ -89,7 +82,7 @@ def test_amplification_bounds_what_any_published_value_says_about_any_original(c
     assert op.amplification(operator) >= 1
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(operators_and_counts())
 def test_no_other_distribution_makes_the_observed_counts_more_likely(case):
     operator, observed = case

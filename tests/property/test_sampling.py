@@ -29,9 +29,6 @@ from duckdb_priv.mechanism.sampling import (
 QUALITIES = (EXCESS, KEPT, SUPPRESSED, SMALL_CLASSES)
 ROUNDING = 1 + 1e-9
 
-steady = settings(deadline=None)
-"""Without a time limit: how loaded the machine is says nothing about a law."""
-
 ks = st.integers(1, 60)
 betas = st.floats(0.005, 0.97)
 extras = st.floats(0, 3)
@@ -42,7 +39,6 @@ def cost(beta: float) -> float:
     return -math.log1p(-beta)
 
 
-@steady
 @given(ks, betas, extras)
 def test_delta_is_the_largest_tail_over_all_group_sizes(k, beta, extra):
     epsilon = cost(beta) + extra
@@ -53,7 +49,6 @@ def test_delta_is_the_largest_tail_over_all_group_sizes(k, beta, extra):
     assert sampling_delta(k, beta, epsilon) == pytest.approx(tails.max(), rel=1e-9, abs=1e-290)
 
 
-@steady
 @given(ks, betas, extras, st.integers(1, 20), st.floats(0, 1))
 def test_delta_falls_with_k_and_with_epsilon(k, beta, extra, more_k, more_epsilon):
     epsilon = cost(beta) + extra
@@ -62,14 +57,12 @@ def test_delta_falls_with_k_and_with_epsilon(k, beta, extra, more_k, more_epsilo
     assert sampling_delta(k, beta, epsilon + more_epsilon) <= delta * ROUNDING
 
 
-@steady
 @given(ks, betas, extras)
 def test_the_tight_delta_is_never_larger(k, beta, extra):
     epsilon = cost(beta) + extra
     assert 0 < tight_delta(k, beta, epsilon) <= sampling_delta(k, beta, epsilon) * ROUNDING
 
 
-@steady
 @given(betas, extras, deltas)
 def test_smallest_k_suffices_and_the_one_before_does_not(beta, extra, delta):
     assume(delta < beta)
@@ -78,7 +71,7 @@ def test_smallest_k_suffices_and_the_one_before_does_not(beta, extra, delta):
     assert sampling_delta(k, beta, epsilon) <= delta < sampling_delta(k - 1, beta, epsilon)
 
 
-@settings(steady, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(2, 60), betas, deltas)
 def test_smallest_epsilon_suffices_and_a_smaller_one_does_not(k, beta, delta):
     assume(delta < beta)
@@ -89,7 +82,6 @@ def test_smallest_epsilon_suffices_and_a_smaller_one_does_not(k, beta, delta):
     assert below < cost(beta) or sampling_delta(k, beta, below) > delta
 
 
-@steady
 @given(ks, betas, st.floats(0.001, 0.999))
 def test_the_parameters_that_a_refusal_names_are_accepted(k, beta, share):
     epsilon = cost(beta) * share
@@ -137,7 +129,7 @@ def class_sizes(lattice, codes, counts, node):
     return np.array(list(classes.values()))
 
 
-@settings(steady, max_examples=60)
+@settings(max_examples=60)
 @given(tables(), st.integers(1, 12), st.sampled_from(QUALITIES))
 def test_rolling_up_scores_every_node_as_grouping_it_does(table, threshold, quality):
     lattice, codes, counts = table
@@ -148,7 +140,7 @@ def test_rolling_up_scores_every_node_as_grouping_it_does(table, threshold, qual
     assert score_nodes(lattice, codes, counts, quality, threshold).tolist() == expected
 
 
-@settings(steady, max_examples=60)
+@settings(max_examples=60)
 @given(tables(), st.integers(1, 12), st.sampled_from(QUALITIES), st.data())
 def test_one_record_changes_no_probability_by_more_than_exp_epsilon(
     table, threshold, quality, data
@@ -168,7 +160,6 @@ def test_one_record_changes_no_probability_by_more_than_exp_epsilon(
     assert np.abs(np.log(p_more / p)).max() <= 0.7 * ROUNDING
 
 
-@steady
 @given(
     st.lists(st.integers(0, 30), min_size=1, max_size=8),
     st.integers(1, 12),
@@ -186,7 +177,6 @@ def test_sensitivity_and_monotonicity_are_as_stated(sizes, threshold, quality, d
     assert after >= before or not quality.monotone
 
 
-@steady
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=6), st.fractions(0, 3))
 def test_probabilities_are_proportional_to_exponentials(scores, rate):
     weights = np.exp(float(rate) * np.array(scores))

@@ -16,15 +16,16 @@ OPERATORS = [(0.5, 2), (0.2, 3), (0.9, 5), (0.05, 5), (0.5, 14), (0.1, 30)]
 
 
 @pytest.fixture(scope="module")
-def releases(prepared):
+def releases(prepared, together):
     """One release for every operator; their rows do not matter, since macros count what they are given."""
     with prepared(secret=None) as connection:
         connection.execute("CREATE TABLE source AS SELECT 0 AS s FROM range(4)")
-        for number, (retention, size) in enumerate(OPERATORS):
-            connection.execute(
-                f"FROM priv.publish_uniform('source', 'release_{number}', sensitive := 's',"
-                f" retention := {retention}, domain := range({size - 1}) || [NULL])"
-            )
+        with together(connection):
+            for number, (retention, size) in enumerate(OPERATORS):
+                connection.execute(
+                    f"FROM priv.publish_uniform('source', 'release_{number}', sensitive := 's',"
+                    f" retention := {retention}, domain := range({size - 1}) || [NULL])"
+                )
         yield connection
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
-
-CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -202,11 +199,10 @@ def test_the_statement_about_a_generalized_sample_publishes(con: duckdb.DuckDBPy
     assert rows[0][5].startswith("Whether any one record is in the source or not")
 
 
-@pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
-def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection) -> None:
+def test_errors_on_the_census_are_as_predicted(con: duckdb.DuckDBPyConnection, census: str) -> None:
     con.execute(
         "CREATE TABLE census AS SELECT row_number() OVER () AS id, age, gender, education, race,"
-        f" occupation AS disease FROM '{CENSUS}' LIMIT 20_000"
+        f" occupation AS disease FROM '{census}' LIMIT 20_000"
     )
     con.execute(
         "CREATE TABLE asked AS FROM priv.workload('census', sensitive := 'disease', record_id := 'id', queries := 250,"

@@ -13,6 +13,8 @@ from duckdb_priv.engine.aggregates import Aggregates, AssignedAggregates
 from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.methods.common import assigning as records_assigned
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 PUBLISH = (
     "FROM priv.publish_splu('visits', 'r', sensitive := 'ward', gamma := 3, record_id := 'id',"
     " public := ['age']{})"

@@ -6,22 +6,16 @@ import math
 
 import duckdb
 import pytest
+from answers import named_row
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
 GIVEN = "sensitive := 'disease', record_id := 'id', domain := ['a', 'b', 'c', 'd']"
 
 
-def row(con, query: str) -> dict:
-    cursor = con.execute(query)
-    names = [name for name, *_ in cursor.description]
-    ((*values,),) = cursor.fetchall()
-    return dict(zip(names, values, strict=True))
-
-
 def spent(con, *given: str) -> dict:
     listed = ", ".join(given)
-    return row(con, f"FROM priv.budget({listed})")
+    return named_row(con, f"FROM priv.budget({listed})")
 
 
 def publish(con, release: str, epsilon: float, more: str = GIVEN, source: str = "v") -> None:
@@ -207,6 +201,6 @@ def test_a_budget_ends_what_is_charged_whole_each_time(con):
             with pytest.raises(duckdb.Error, match="epsilon = 3 "):
                 con.execute("FROM priv.refresh('r')")
             continue
-        reported = row(con, "FROM priv.refresh('r')")
+        reported = named_row(con, "FROM priv.refresh('r')")
         assert (reported["version"], reported["adds"]) == (version, True)
     assert math.isclose(spent(con)["epsilon_spent"], 2.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import named_rows
 from conftest import DATA
 
 from duckdb_priv.publisher.check import check, determined
@@ -41,11 +42,8 @@ FROM person
 
 def found(connection: duckdb.DuckDBPyConnection, call: str) -> dict[str, list[dict[str, Any]]]:
     """Return the findings of a call by their kind."""
-    cursor = connection.execute(f"FROM priv.check_source({call}, details := true)")
-    names = [column[0] for column in cursor.description]
-    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     kinds: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in named_rows(connection, f"FROM priv.check_source({call}, details := true)"):
         kinds.setdefault(row["finding"], []).append(row)
     return kinds
 

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
 from duckdb_priv.card.report import publisher_card
 from duckdb_priv.engine.source import Source
 from duckdb_priv.evaluation.workload import TABLE, DrawArguments, draw
 
-FALSE_ALARM = 1e-9
-CENSUS = Path(__file__).parents[3] / "shared" / "data" / "census_500k.parquet"
 VISITS = """
     CREATE TABLE visits AS SELECT id, 20 + id * 7919 % 60 AS age, if(id % 2 = 0, 'f', 'm')::ENUM('f', 'm') AS "Gender",
         if(id % 7 = 6, NULL, 'ward ' || id % 7) AS value, (id % 4 + 0.1)::DOUBLE AS estimate,
@@ -383,14 +382,13 @@ def test_nothing_is_left_behind(con: duckdb.DuckDBPyConnection) -> None:
     assert con.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall() == before
 
 
-@pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS.name} is not here")
 def test_the_workload_of_the_papers_takes_seconds(
-    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    prepared: Callable[..., duckdb.DuckDBPyConnection], census: str
 ) -> None:
     """5,000 queries over 500,000 records: drawn, counted, reconstructed."""
     con = prepared()
     con.execute(
-        f"CREATE TABLE census AS SELECT row_number() OVER () AS id, * EXCLUDE (occ_major) FROM '{CENSUS}'"
+        f"CREATE TABLE census AS SELECT row_number() OVER () AS id, * EXCLUDE (occ_major) FROM '{census}'"
     )
     con.execute(
         "FROM priv.publish_uniform('census', 'out', sensitive := 'occupation', retention := 0.3, record_id := 'id')"

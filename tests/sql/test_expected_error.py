@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 import numpy as np
 import pytest
 
-import duckdb_priv
 from duckdb_priv.mechanism.decoy_variance import remaining_errors
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
 from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
@@ -34,8 +33,8 @@ OF = "sensitive := 'stage', record_id := 'id'"
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect(secret=bytes(range(32))) as connection:
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared() as connection:
         connection.execute(WORLD)
         connection.execute("CREATE TABLE asked AS SELECT 2 AS low, 4 AS high, 1.0 AS weight")
         yield connection

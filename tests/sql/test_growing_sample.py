@@ -8,13 +8,12 @@ from itertools import pairwise
 import duckdb
 import numpy as np
 import pytest
+from answers import named_row
+from plausible import FALSE_ALARM
 from scipy import stats
-
-import duckdb_priv
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
-FALSE_ALARM = 1e-9
 GROUPS, SIZE, ROWS = 60, 40, 9
 """Micro groups, records of each, and rows that each may have at most: by retention 1, epsilon 0.5 and delta 0.3."""
 VALUES = ("a", "b", "c")
@@ -26,9 +25,7 @@ READ = "SELECT ward, noisy_disease::VARCHAR, scale FROM r"
 
 
 def refreshed(con) -> dict:
-    cursor = con.execute("FROM priv.refresh('r')")
-    names = [name for name, *_ in cursor.description]
-    return dict(zip(names, cursor.fetchall()[0], strict=True))
+    return named_row(con, "FROM priv.refresh('r')")
 
 
 def shown(con) -> Counter:
@@ -40,9 +37,9 @@ def true_counts(con) -> dict:
 
 
 @pytest.fixture(scope="module")
-def year():
+def year(prepared):
     """Versions of a release: what each showed, and what was true; the oldest leave first, and others come."""
-    with duckdb_priv.connect(secret=bytes(range(32))) as con:
+    with prepared() as con:
         con.execute(
             f"CREATE TABLE v AS SELECT i AS id, i % {GROUPS} AS ward,"
             f" {list(VALUES)}[1 + (hash(i) % 3)::INTEGER] AS disease FROM range({GROUPS * SIZE}) AS t(i)"

@@ -8,6 +8,7 @@ import threading
 
 import duckdb
 import pytest
+from answers import rows
 
 import duckdb_priv
 from duckdb_priv import PrivError
@@ -26,10 +27,6 @@ PUBLISH = (
 def hospital(prepared_file, tmp_path):
     """A file that was prepared, and has no secret yet."""
     return shutil.copy(prepared_file, tmp_path / "hospital.duckdb")
-
-
-def rows(connection, sql):
-    return connection.execute(sql).fetchall()
 
 
 def functions(connection):

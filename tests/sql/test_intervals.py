@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import duckdb
 import numpy as np
@@ -19,15 +20,17 @@ OPERATORS = [(0.5, 14), (0.2, 50), (0.9, 2), (0.1, 5), (0.5, 5), (0.9, 5)]
 @pytest.fixture(scope="module")
 def releases(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
+    together: Callable[..., AbstractContextManager[None]],
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """One release for every operator, named release_0 and so on, of an integer from 0."""
     with prepared(None) as connection:
         connection.execute("CREATE TABLE source AS SELECT i % 2 AS s FROM range(4) AS t(i)")
-        for number, (retention, size) in enumerate(OPERATORS):
-            connection.execute(
-                f"FROM priv.publish_uniform('source', 'release_{number}', sensitive := 's',"
-                f" retention := {retention}, domain := range({size}))"
-            )
+        with together(connection):
+            for number, (retention, size) in enumerate(OPERATORS):
+                connection.execute(
+                    f"FROM priv.publish_uniform('source', 'release_{number}', sensitive := 's',"
+                    f" retention := {retention}, domain := range({size}))"
+                )
         yield connection
 
 

@@ -20,10 +20,11 @@ from duckdb_priv.engine.kernel import Kernel, Step
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.randomness import FreshBits
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.estimator import macros
 from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.methods.common import assigning as records_assigned
 from duckdb_priv.publisher import persons
+
+pytestmark = pytest.mark.usefixtures("unasked")
 
 Publish = Callable[[str], tuple[bytes, list[str]]]
 
@@ -145,8 +146,6 @@ def kernels(visits: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(records_assigned, "RANGE", 100)
     # The one mechanism that never uses keys takes every record.
     monkeypatch.setattr(FreshBits, "draw", lambda self, count: np.zeros(count, np.uint64))
-    # Nobody counts here, and each form would have the analyst's functions written again.
-    monkeypatch.setattr(macros, "_functions", lambda shapes: ())
 
     def publish(call: str) -> tuple[bytes, list[str]]:
         seen.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from answers import rows
 
 CODED = """
     CREATE TABLE coded AS
@@ -23,10 +24,6 @@ LABELS = [
     ("sex", "1", "male"),
     ("sex", "2", "female <b>&"),
 ]
-
-
-def rows(connection, sql):
-    return connection.execute(sql).fetchall()
 
 
 @pytest.fixture

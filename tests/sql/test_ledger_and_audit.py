@@ -7,6 +7,7 @@ import math
 
 import duckdb
 import pytest
+from answers import rows
 
 from duckdb_priv.engine import drawing, marking
 
@@ -14,10 +15,6 @@ pytestmark = pytest.mark.usefixtures("unasked")
 
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""
-
-
-def rows(connection, sql):
-    return connection.execute(sql).fetchall()
 
 
 def test_the_ledger_is_empty_at_first(con):

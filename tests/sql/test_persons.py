@@ -8,6 +8,7 @@ import re
 
 import duckdb
 import pytest
+from answers import named_row
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
@@ -46,16 +47,19 @@ def con(con):
     return con
 
 
+@pytest.fixture(scope="module")
+def lasting(prepared):
+    """For calls that are refused, and leave nothing."""
+    with prepared() as connection:
+        connection.execute(STAYS)
+        yield connection
+
+
 def publish(con, release="r", method="uniform", source="stays", **more):
     given = {"record_id": "encounter_id", "person": "patient_nbr"} | more
     named = "".join(f", {name} := ?" for name in given)
-    cursor = con.execute(
-        f"FROM priv.publish_{method}(?, ?, {METHODS[method]}{named})",
-        [source, release, *given.values()],
-    )
-    return dict(
-        zip((column[0] for column in cursor.description), cursor.fetchall()[0], strict=True)
-    )
+    call = f"FROM priv.publish_{method}(?, ?, {METHODS[method]}{named})"
+    return named_row(con, call, source, release, *given.values())
 
 
 def claims(con, release="r"):
@@ -193,11 +197,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_what_cannot_be_promised_is_refused(con, why):
+def test_what_cannot_be_promised_is_refused(lasting, why):
     more, stated = REFUSED[why]
     with pytest.raises(duckdb.Error, match=stated):
-        publish(con, **more)
-    assert con.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
+        publish(lasting, **more)
+    assert lasting.execute("SELECT count(*) FROM priv.ledger").fetchall() == [(0,)]
 
 
 def test_a_record_of_nobody_is_refused(con):
@@ -392,9 +396,9 @@ def test_one_record_for_each_person_and_forty_for_one(con):
 @pytest.mark.parametrize(
     "mark", ["\x07", "\r", "\u202e", "\u2066", "\u200f", "\x9b", "\u061c", "\u200b"]
 )
-def test_words_with_marks_that_are_not_seen_are_refused(con, name, mark):
+def test_words_with_marks_that_are_not_seen_are_refused(lasting, name, mark):
     with pytest.raises(duckdb.Error, match=f"{name} holds a control character") as caught:
-        publish(con, **{name: f"Stays{mark}in 2026"})
+        publish(lasting, **{name: f"Stays{mark}in 2026"})
     assert mark not in str(caught.value)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import named_row, rows
 
 VISITS = """
     CREATE TABLE visits AS
@@ -31,9 +32,7 @@ def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **more: Any) -> 
     given = ", ".join(
         f"{name} := {value!r}" for name, value in arguments.items() if value is not None
     )
-    cursor = con.execute(f"FROM priv.publish_anatomy('visits', '{release}', {given})")
-    names = [column[0] for column in cursor.description or []]
-    return dict(zip(names, cursor.fetchall()[0], strict=True))
+    return named_row(con, f"FROM priv.publish_anatomy('visits', '{release}', {given})")
 
 
 def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
@@ -46,10 +45,6 @@ def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.
     """A database in which the visits are published, once for all tests."""
     with made(publish_visits) as connection:
         yield connection
-
-
-def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return con.execute(sql).fetchall()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import rows
 
 VISITS = """
     CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,
@@ -55,10 +56,6 @@ def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.
     """A database in which the visits are published, once for all tests."""
     with made(publish_visits) as connection:
         yield connection
-
-
-def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return con.execute(sql).fetchall()
 
 
 VALUES = {"'flu'": "disease = 'flu'", "NULL": "disease IS NULL", "'cough'": "disease = 'cough'"}

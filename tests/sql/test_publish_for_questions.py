@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import duckdb
 import numpy as np
 import pytest
+from answers import named_row
+from plausible import FALSE_ALARM
 from scipy.stats import chi2
 
 import duckdb_priv
 
-FALSE_ALARM = 1e-9
-SECRET = bytes(range(32))
 ROWS = 20_000
 WORLD = f"""
     CREATE TABLE stays AS
@@ -31,18 +31,15 @@ AGES = "sensitive := 'age', low := 0, high := 80, bins := 8, epsilon := 1.5"
 
 
 @pytest.fixture(scope="module")
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb_priv.connect(secret=SECRET) as connection:
+def con(prepared: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with prepared() as connection:
         connection.execute(WORLD)
         connection.execute("CREATE TABLE asked AS SELECT 0 AS low, 17 AS high, 2.0 AS weight")
         yield connection
-        connection.execute("DROP TABLE stays")
 
 
 def publish(con: duckdb.DuckDBPyConnection, arguments: str) -> dict:
-    cursor = con.execute(f"{PUBLISH}{arguments}, replace := true)")
-    names = [column[0] for column in cursor.description]
-    return dict(zip(names, cursor.fetchall()[0], strict=True))
+    return named_row(con, f"{PUBLISH}{arguments}, replace := true)")
 
 
 def values(con: duckdb.DuckDBPyConnection) -> list[str | None]:
@@ -105,9 +102,7 @@ def test_a_value_is_the_middle_of_its_bin(con, column, bins, expected):
 
 
 def test_between_two_edges_there_are_64_bins_unless_stated(con):
-    publish(
-        con, "sensitive := 'age', questions := 'prefixes', low := 0, high := 128, epsilon := 2.0"
-    )
+    publish(con, "sensitive := 'age', questions := 'values', low := 0, high := 128, epsilon := 2.0")
     assert values(con) == [f"{2 * n}.5" for n in range(64)]
 
 

@@ -6,6 +6,7 @@ import math
 import duckdb
 import numpy as np
 import pytest
+from answers import named_row
 from comparing import nearly
 from reference.composition import advanced_composition, basic_composition
 from reference.scaled_count import scaled_count
@@ -31,10 +32,7 @@ ARGUMENTS = {
 def publish(con, release="public", source="visits", function="safe_k", **changes):
     arguments = {name: text for name, text in {**ARGUMENTS, **changes}.items() if text is not None}
     written = ", ".join(f"{name} := {text}" for name, text in arguments.items())
-    cursor = con.execute(f"FROM priv.publish_{function}('{source}', '{release}', {written})")
-    names = [column[0] for column in cursor.description]
-    (row,) = cursor.fetchall()
-    return dict(zip(names, row, strict=True))
+    return named_row(con, f"FROM priv.publish_{function}('{source}', '{release}', {written})")
 
 
 def make(con):

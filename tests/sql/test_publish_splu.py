@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from answers import named_row, rows
 
 from duckdb_priv.mechanism.splu_reconstruction import background_probability, choose
 
@@ -42,9 +43,7 @@ def publish(con: duckdb.DuckDBPyConnection, release: str = "r", **arguments: Any
     given = ", ".join(
         f'"{name}" := {value!r}' for name, value in chosen.items() if value is not None
     )
-    cursor = con.execute(f"FROM priv.publish_splu('{source}', '{release}', {given})")
-    names = [column[0] for column in cursor.description or []]
-    return dict(zip(names, cursor.fetchall()[0], strict=True))
+    return named_row(con, f"FROM priv.publish_splu('{source}', '{release}', {given})")
 
 
 def publish_visits(con: duckdb.DuckDBPyConnection) -> None:
@@ -57,10 +56,6 @@ def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.
     """A database in which the visits are published, once for all tests."""
     with made(publish_visits) as connection:
         yield connection
-
-
-def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return con.execute(sql).fetchall()
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
+from answers import rows
 from reference.operator_estimates import iterative_bayesian
 from reference.splu_paper import paper_iterative
 from scipy.stats import binom
@@ -59,10 +59,6 @@ def con(
             connection.execute(f"FROM priv.publish_{call}, {common})").fetchall()
     yield connection
     connection.close()
-
-
-def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return con.execute(sql).fetchall()
 
 
 def law(con: duckdb.DuckDBPyConnection, release: str, attribute: str, value: str) -> np.ndarray:

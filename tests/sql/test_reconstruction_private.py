@@ -15,7 +15,6 @@ from duckdb_priv.engine import workspace
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.reconstruction_private import samples
 
-SECRET = bytes(range(32))
 PEOPLE = """
 CREATE TABLE people AS SELECT id, (18 + hash(id) % 7)::UTINYINT AS age,
     CASE hash(id, 1) % 3 WHEN 0 THEN 'f' WHEN 1 THEN 'm' END AS gender,

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from answers import named_row, named_rows
 from click.testing import CliRunner
 
 import duckdb_priv
 from duckdb_priv.shell.cli import main
 
-pytestmark = pytest.mark.usefixtures("plain_files")
+pytestmark = pytest.mark.usefixtures("plain_files", "unasked")
 
 PUBLISH = (
     "FROM priv.publish_uniform('visits', 'r', sensitive := 'disease', retention := 0.3, record_id := 'id',"
@@ -29,20 +30,12 @@ CHANGE = """
 """
 
 
-def table(con, query: str, *given: object) -> list[dict]:
-    cursor = con.execute(query, list(given))
-    names = [name for name, *_ in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-
 def refreshed(con, release: str = "r") -> dict:
-    (row,) = table(con, "FROM priv.refresh(?)", release)
-    return row
+    return named_row(con, "FROM priv.refresh(?)", release)
 
 
 def listed(con) -> dict:
-    (row,) = table(con, "FROM priv.publications()")
-    return row
+    return named_row(con, "FROM priv.publications()")
 
 
 def shown(con) -> list[tuple]:
@@ -167,7 +160,7 @@ def test_a_rotated_secret_and_fresh_noise_are_refused(declared):
     with pytest.raises(duckdb.Error, match="published without record_id"):
         refreshed(declared, "fresh")
     assert {
-        row["release"]: row["state"] for row in table(declared, "FROM priv.publications()")
+        row["release"]: row["state"] for row in named_rows(declared, "FROM priv.publications()")
     } == {
         "r": "due",
         "fresh": "refused",
@@ -417,7 +410,8 @@ def test_a_program_that_is_killed_leaves_whole_versions(
 
 
 @pytest.mark.every
-def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path, whole_files):
+@pytest.mark.usefixtures("asked", "whole_files")
+def test_a_batch_of_other_values_is_counted_by_decoys_of_its_own(con, tmp_path):
     """Nearly all records of one value leave, and others come with values that no group of the first batch has."""
 
     def rows(sql: str) -> list[tuple]:

@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from answers import named_row
 
 from duckdb_priv.methods.register import METHODS
+
+pytestmark = pytest.mark.usefixtures("unasked")
 
 ROOT = Path(__file__).parents[2]
 PRIVATE = "Zxqv"
@@ -27,10 +30,7 @@ def visits(con, without_cards):
 
 
 def described(con, release):
-    answer = con.execute("FROM priv.registry(?)", [release])
-    names = [column[0] for column in answer.description]
-    (row,) = answer.fetchall()
-    return dict(zip(names, row, strict=True))
+    return named_row(con, "FROM priv.registry(?)", release)
 
 
 def test_epsilon_is_that_of_the_largest_unit_of_which_something_is_promised(visits, published):

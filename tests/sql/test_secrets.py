@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from answers import named_row
 
 import duckdb_priv
 from duckdb_priv.engine import encryption, private_files
@@ -141,15 +142,13 @@ def test_a_weak_secret_is_refused_and_not_shown(weak, tmp_path):
 
 class TestRotation:
     @pytest.fixture
-    def con(self):
-        with duckdb_priv.connect() as connection:
+    def con(self, prepared):
+        with prepared(secret=None) as connection:
             connection.execute(VISITS)
             yield connection
 
     def rotate(self, con):
-        cursor = con.execute("FROM priv.rotate_secret()")
-        names = [column[0] for column in cursor.description]
-        return dict(zip(names, cursor.fetchone(), strict=True))
+        return named_row(con, "FROM priv.rotate_secret()")
 
     def test_nothing_published_costs_nothing(self, con):
         before = con.execute("SELECT key, fingerprint FROM priv.secret").fetchall()

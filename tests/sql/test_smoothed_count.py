@@ -9,13 +9,12 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from reference.smoothing import smoothed_counts
 from scipy.stats import binom
 
 pytestmark = pytest.mark.usefixtures("plain_files")
 
-FALSE_ALARM = 1e-9
-SECRET = bytes(range(32))
 TABLES = """
     CREATE TABLE visits AS
     SELECT i AS id, (i % 60)::INTEGER AS ward, (['f', 'm'])[1 + (hash('g' || i) % 2)::INTEGER] AS gender,

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from answers import rows
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
@@ -48,10 +49,6 @@ def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.
     """A database in which the visits are published, once for all tests."""
     with made(publish_visits, secret=None) as connection:
         yield connection
-
-
-def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return con.execute(sql).fetchall()
 
 
 def test_the_same_table_may_be_published_again(released: duckdb.DuckDBPyConnection) -> None:

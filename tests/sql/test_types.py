@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import duckdb
 import pytest
@@ -44,18 +45,20 @@ REFUSED = {
 @pytest.fixture(scope="module")
 def released(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
+    together: Callable[..., AbstractContextManager[None]],
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A source and a release of it for every type, with two missing values of ten."""
     with prepared(None) as connection:
-        for kind, value in TYPES.items():
-            connection.execute(
-                f'CREATE TABLE "source {kind}" AS SELECT i AS id, i % 2 AS half,'
-                f" CASE WHEN i % 10 > 1 THEN {value} END AS s FROM range(600) AS t(i)"
-            )
-            connection.execute(
-                "FROM priv.publish_uniform(?, ?, sensitive := 's', retention := 0.4, record_id := 'id')",
-                [f"source {kind}", f"release {kind}"],
-            )
+        with together(connection):
+            for kind, value in TYPES.items():
+                connection.execute(
+                    f'CREATE TABLE "source {kind}" AS SELECT i AS id, i % 2 AS half,'
+                    f" CASE WHEN i % 10 > 1 THEN {value} END AS s FROM range(600) AS t(i)"
+                )
+                connection.execute(
+                    "FROM priv.publish_uniform(?, ?, sensitive := 's', retention := 0.4, record_id := 'id')",
+                    [f"source {kind}", f"release {kind}"],
+                )
         yield connection
 
 

@@ -10,10 +10,9 @@ from collections.abc import Callable
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism with normal errors fails one of these tests, for a secret chosen at random."""
 COPIES = 20
 COUNTS = [90, 80, 70, 60, 50, 30, 15, 5]
 SOURCE = f"""

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from reference import comparison
 from reference.comparison import Functional, Interval
 from scipy.special import ndtri
@@ -22,7 +23,6 @@ from duckdb_priv.mechanism.uniform import Uniform
 
 pytestmark = pytest.mark.usefixtures("unasked", "plain_files")
 
-FALSE_ALARM = 1e-9
 RUNS = 10_000
 REPLICATES = 100
 Z = float(ndtri(0.975))
@@ -153,7 +153,7 @@ ASKED = {
 def test_what_sql_answers_covers(mechanism: str, prepared, tmp_path: Path) -> None:
     """Publish all replicates in one release: records have different ids, so their noise is independent."""
     path = tmp_path / "r.duckdb"
-    with prepared(secret=bytes(range(32))) as publisher:
+    with prepared() as publisher:
         publisher.execute(SOURCE)
         publisher.execute(
             f"FROM priv.publish_{mechanism}('source', 'r', sensitive := 'disease', record_id := 'id',"

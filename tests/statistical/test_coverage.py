@@ -14,13 +14,11 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 import pytest
-from plausible import plausible
+from plausible import FALSE_ALARM, plausible
 from scipy.stats import binom, chi2
 
 from duckdb_priv.sqltext.literals import enum
 
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails an end-to-end test, for a secret chosen at random."""
 COPIES = 500
 SIZES = (10, 12, 15, 20, 30, 50, 70, 100, 200, 300, 500, 1000)
 """Smallest number of records of a subset."""

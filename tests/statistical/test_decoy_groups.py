@@ -9,6 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from reference.decoy_weights import conditional_poisson_weights
 from reference.whole_plan import largest_first_groups, mixed_groups
 from scipy.stats import binom, chisquare, norm
@@ -17,8 +18,6 @@ from duckdb_priv.mechanism import decoy_groups
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson
 from duckdb_priv.mechanism.decoy_groups import leave_out
 from duckdb_priv.mechanism.splu_reconstruction import choose, two_by_two
-
-FALSE_ALARM = 1e-9
 
 SKEWED = {
     "zipf": (np.array([3400, 1700, 1133, 850, 680, 567, 486, 425, 378, 381]), 2),

@@ -8,19 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from plausible import FALSE_ALARM
+from random_words import seeded_bits
 from scipy.stats import binomtest, chisquare
 
-from duckdb_priv.mechanism.discrete_laplace import Bits, _bernoulli_exp, laplace_count
+from duckdb_priv.mechanism.discrete_laplace import _bernoulli_exp, laplace_count
 
-FALSE_ALARM = 1e-9
 SAMPLES = 300_000
 
 Integers = NDArray[np.int64]
-
-
-def seeded_bits(seed: int) -> Bits:
-    rng = np.random.default_rng(seed)
-    return lambda words: rng.integers(0, 2**64, words, dtype=np.uint64)
 
 
 def goodness_of_fit(noise: Integers, epsilon: float) -> float:

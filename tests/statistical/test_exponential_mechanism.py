@@ -7,15 +7,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from reference.exponential_probabilities import exponential_probabilities
 from scipy.stats import binomtest, chisquare
 
 from duckdb_priv.mechanism import exponential_mechanism as module
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
-
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails one of these tests with other seeds."""
 
 
 def source(seed):

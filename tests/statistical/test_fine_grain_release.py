@@ -7,12 +7,12 @@ mechanism would fail one of them with a probability below 1e-9.
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.mechanism.fine_grain import FineGrain
 
-FALSE_ALARM = 1e-9
 REPLICATES = 60
 VALUES = 8
 GROUPS = 12
@@ -21,7 +21,7 @@ GROUPS = 12
 @pytest.fixture(scope="module", params=["fine_grain", "matrix"])
 def answers(request, prepared):
     """True count, estimate, standard error, low, high: of every value, in every group, in every replicate."""
-    con = prepared(secret=bytes(range(32)))
+    con = prepared()
     # One publication has all replicates: records have different ids in each, so their draws are independent.
     con.execute(
         f"CREATE TABLE source AS SELECT i + replicate * 100000 AS id, replicate, i % {GROUPS} AS ward,"

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from comparing import nearly
+from plausible import FALSE_ALARM
 from scipy import stats
 
-FALSE_ALARM = 1e-9
 PERSONS, DAYS = 3_000, 6
 PATH = Path(__file__).parents[2] / "benchmarks" / "living.py"
 

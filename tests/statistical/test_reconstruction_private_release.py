@@ -5,13 +5,13 @@ Seeds are fixed. With other seeds a correct mechanism fails a test with probabil
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
 import duckdb_priv
 from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.uniform import Uniform
 
-FALSE_ALARM = 1e-9
 RUNS = 500
 GROUPS = {"north": (40, 260, 700), "south": (4, 20, 20), "west": (300, 0, 0)}
 OPERATOR = Uniform(0.4, 3)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import binom, binomtest, chi2
 
 from duckdb_priv.engine.instance import instance_of
@@ -17,9 +18,6 @@ from duckdb_priv.methods.common.hierarchy import open_hierarchies
 from duckdb_priv.methods.safe_k.plan import _score_levels
 from duckdb_priv.methods.safe_k.terms import Terms
 from duckdb_priv.release.request import Roles
-
-FALSE_ALARM = 1e-9
-"""Chance that a correct publication fails one of these tests, whose noise is fresh."""
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import norm
-
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails, for a secret chosen at random."""
 
 
 @pytest.fixture(scope="module")

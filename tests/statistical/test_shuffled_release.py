@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import chi2
 
-FALSE_ALARM = 1e-9
 PUBLIC = "['decade', 'gender', 'state']"
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import binom
 
-FALSE_ALARM = 1e-9
 COPIES = 200
 MECHANISMS = {
     "block_design": "epsilon := 1.5",

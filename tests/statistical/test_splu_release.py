@@ -12,12 +12,12 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy import stats
 
 Made = Callable[..., duckdb.DuckDBPyConnection]
 Published = Callable[[str, str, int, int], Iterator[duckdb.DuckDBPyConnection]]
 
-FALSE_ALARM = 1e-9
 DATA = Path(__file__).parents[3] / "shared" / "data"
 COVERAGE = 0.94, 0.99
 RECORDS = 150_000

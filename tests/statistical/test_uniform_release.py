@@ -11,12 +11,11 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import binom, chi2
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
-FALSE_ALARM = 1e-9
-"""Chance that a correct mechanism fails one of these tests."""
 ROWS = 200_000
 SETTINGS = [(0.5, 14), (0.2, 50)]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from plausible import FALSE_ALARM
 from reference.score_interval import (
     WeightedSums,
     reconstructed_interval,
@@ -23,7 +24,6 @@ from scipy.stats import binom
 from duckdb_priv.mechanism.reconstruction_privacy import sample_size
 from duckdb_priv.mechanism.uniform import Uniform
 
-FALSE_ALARM = 1e-9
 RUNS = 5_000
 FEWEST_COVERED = int(binom.ppf(FALSE_ALARM, RUNS, 0.94))
 

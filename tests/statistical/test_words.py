@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import binom, chi2, kstest
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 
-FALSE_ALARM = 1e-9
-"""Chance that correct bits fail one of these tests; keyed ones are the same in every run."""
 COUNT = 190_000
 BITS = KeyedBits.derive(bytes(range(32)), "statistics")
 

@@ -1,21 +1,11 @@
 """Anatomy: groups of l different values, and where the records go that fill none."""
 
-import hashlib
-
 import numpy as np
 import pytest
+from random_words import keyed
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
-
-
-def keyed(key):
-    def words(stream, count):
-        digest = hashlib.shake_256(f"{key}/{stream}".encode()).digest(8 * count)
-        return np.frombuffer(digest, np.uint64)
-
-    return words
-
 
 HISTOGRAMS = {
     "no record is left": ([4, 4, 4], 3),

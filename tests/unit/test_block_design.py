@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from reference.subset_selection import optimal_error
 from scipy.stats import chisquare
 
@@ -18,8 +19,6 @@ from duckdb_priv.mechanism.difference_family import (
 )
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform
-
-FALSE_ALARM = 1e-9
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """Decoy groups: what every plan must satisfy, and what is refused."""
 
-import hashlib
 import itertools
 
 import numpy as np
 import pytest
+from random_words import keyed
 from reference.whole_plan import largest_first_groups, mixed_groups
 
 from duckdb_priv.errors import InvalidParameter
@@ -15,15 +15,6 @@ from duckdb_priv.mechanism.decoy_groups import (
     leave_out,
 )
 from duckdb_priv.mechanism.eligibility import largest_gamma, require_eligible
-
-
-def keyed(key):
-    def words(stream, count):
-        digest = hashlib.shake_256(f"{key}/{stream}".encode()).digest(8 * count)
-        return np.frombuffer(digest, np.uint64)
-
-    return words
-
 
 HISTOGRAMS = {
     "one group": ([1, 1, 1], 3),

@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from random_words import seeded_bits
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.discrete_laplace import Bits, _below, laplace_count, secure_bits
-
-
-def seeded_bits(seed: int) -> Bits:
-    rng = np.random.default_rng(seed)
-    return lambda words: rng.integers(0, 2**64, words, dtype=np.uint64)
+from duckdb_priv.mechanism.discrete_laplace import _below, laplace_count, secure_bits
 
 
 def test_adds_the_same_noise_to_any_count() -> None:

@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from plausible import FALSE_ALARM
 from scipy.stats import chi2
 
 from duckdb_priv.mechanism.decoy_batches import operator_of
@@ -21,8 +22,6 @@ from duckdb_priv.mechanism.histogram_errors import (
 from duckdb_priv.mechanism.questions import ranges_gram, values_gram
 from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.uniform import Uniform
-
-FALSE_ALARM = 1e-9
 
 
 def group(held: list[int], taken: float) -> Sampled:
