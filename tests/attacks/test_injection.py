@@ -26,7 +26,16 @@ TOGETHER = {
         "$1 ? :name",
     ],
     "characters": ["line\nbreak\ttab\r", "ünïcødé ☃ 𝕏 \u202e", "back\\slash\\x27", "a\x1fb\x1ec"],
-    "words": ["select", "NULL", "COLUMNS(*)", "!bang", "main.dotted.name", "L" * 300, "-- comment"],
+    "words": [
+        "select",
+        "NULL",
+        "COLUMNS(*)",
+        "!bang",
+        "main.dotted.name",
+        "L" * 300,
+        "-- a;b",
+        "/* a",
+    ],
 }
 """Names and values that break someone who pastes them into SQL, a template or a message, by what breaks."""
 
