@@ -289,7 +289,7 @@ def test_new_records_of_decoy_groups_wait_until_there_are_enough(con):
     con.execute("INSERT INTO v SELECT i, i % 2, 'd' || i % 5 FROM range(110, 125) AS t(i)")
     row = refreshed(con)
     assert (row["version"], row["rows_published"]) == (2, 124)
-    assert "1 records wait" in row["statement"]
+    assert "1 record waits" in row["statement"]
     # Who waits depends on the values of others, so the number that the release says has no epsilon.
     assert con.execute("SELECT epsilon, release FROM priv.noisy_count").fetchall() == [(None, "r")]
     ((stated,),) = con.execute(
