@@ -105,7 +105,6 @@ VALUES = {
     "avg": ("TRY_CAST(x AS DOUBLE)", "x IS NOT NULL"),
 }
 """SQL of the value that a record adds to each aggregate, and of whether it is counted."""
-
 SUM = re.compile(r"\b[nxy]{1,2}\b")
 """Matches the names of sums over records in the formulas of moments."""
 STAND_IN = f"{{{', '.join(f'{end}: 0e0' for end in names.ENDS)}}}"
@@ -114,7 +113,6 @@ STAND_IN = f"{{{', '.join(f'{end}: 0e0' for end in names.ENDS)}}}"
 DuckDB binds a macro when it is created, with everything that it calls. Twenty macros call those of the intervals, which
 take 20 ms to bind.
 """
-FIELD_OF_M = re.compile(r"\(m\)\.[nxy]+")
 
 
 def _macros(counted: WeightedTable) -> Iterator[str]:
@@ -126,9 +124,8 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
     def ends(name: str, end: str) -> str:
         if not counted.summable:
             return f"({fill(texts['row'], texts)}).w"
-        estimates = [
-            fill(texts[each], texts) for each in (["sum", "count"] if name == "avg" else [name])
-        ]
+        summed = ["sum", "count"] if name == "avg" else [name]
+        estimates = [f"{each}({names.SUMS[each]})" for each in summed]
         which = {"sum": "sum", "avg": "mean"}.get(name, "count")
         return (
             f"(_priv_{which}({', '.join(estimates)}, _priv_rows({', '.join(VALUES[name])}))).{end}"
@@ -143,7 +140,9 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
                     every = {"": ends("count_star", end)} | every
                 yield _macro(f"{name}_{end}", every)
     for name, other in names.OTHER_NAMES.items():
-        yield _macro(name, {names.SUMS[other]: fill(texts[other], texts)})
+        yield _macro(name, {names.SUMS[other]: f"{other}({names.SUMS[other]})"})
+    sums = ("_products", "_one", "_two", "_records")
+    yield _macro("_priv_centred", {", ".join(sums): centred(*sums)})
     for name in MOMENTS:
         yield _macro(name, _moment(name, texts))
     for name, arguments, text in _steps_of_quantiles(
@@ -162,28 +161,24 @@ def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Write a variance, correlation or regression macro; for other tables it calls DuckDB's own aggregate."""
     arguments = "x" if name in OF_ONE else "y, x"
     known = " AND ".join(f"{each} IS NOT NULL" for each in arguments.split(", "))
-
-    def of_sums(found: re.Match[str]) -> str:
-        whole = f"(m).{found[0]}"
-        if len(found[0]) == 1:
-            return whole
-        one, two = (f"(m).{each}" for each in found[0])
-        return centred(whole, one, two, "(m).n")
-
     # In a table with weights, their column is a DOUBLE.
     weight = 'TRY_CAST("current_role" AS DOUBLE)'
-    formula = SUM.sub(of_sums, MOMENTS[name])
-    sums = {
-        each: " * ".join([weight, *each.removeprefix("n")])
-        for each in ("n", "x", "y", "xx", "yy", "xy")
-        if f"(m).{each}" in FIELD_OF_M.findall(formula)
-    }
+    used = set(SUM.findall(MOMENTS[name]))
     places = {**texts, "known": known, "aggregate": name, "arguments": arguments}
-    places["sums"] = struct(
-        **{each: fill(texts["product"], places | {"product": text}) for each, text in sums.items()}
-    )
-    places["formula"] = formula
+    sums, about_means = {}, {}
+    for each in sorted(used.union(*used, "n")):
+        product = " * ".join([weight, *each.removeprefix("n")])
+        sums[each] = fill(texts["product"], places | {"product": product})
+        centre = f"_priv_centred({_of_m(each, *each, 'n')})"
+        about_means[each] = _of_m(each) if len(each) == 1 else centre
+    formula = SUM.sub(r"(m).\g<0>", MOMENTS[name])
+    chain = Chain(struct(**sums), ("m", struct(**about_means)), ("m", formula))
+    places["formula"] = str(chain)
     return {arguments: fill(texts["moment"], places)}
+
+
+def _of_m(*names: str) -> str:
+    return ", ".join(f"(m).{each}" for each in names)
 
 
 def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:

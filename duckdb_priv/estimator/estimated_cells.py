@@ -24,16 +24,6 @@ FOLDER = "analyst/estimated"
 PROBE = f"SELECT count(*) FROM (VALUES (2.5::DOUBLE), (-1)) AS probe({WEIGHT})"
 """A count of known weights. It is 1.5 if it calls the macro of the schema."""
 
-OWN = [
-    "$.select_list",
-    "$.where_clause",
-    "$.group_expressions",
-    "$.having",
-    "$.qualify",
-    "$.modifiers",
-]
-"""JSON paths of the parts of a SELECT, without FROM and WITH."""
-
 
 @dataclass(frozen=True)
 class WeightedTable:
@@ -124,38 +114,25 @@ def queries(table: WeightedTable) -> dict[str, str]:
         # Weights are rounded to whole steps, so that counts of the same records are equal to the last digit.
         "weight": f" * {steps_of(table.rows)}) / {steps_of(table.rows)} AS {WEIGHT}",
         "no_weight": f"CAST({error} AS DOUBLE) AS {WEIGHT}",
-        "records": "round(c._priv_n",
-        "row": "CAST({cell: c._priv_cell, x: 0",
         "no_row": f"CAST({error} AS {ROW_TYPE}) AS {ROW}",
         "moments": f", records: c._priv_n, {moments}, attribute: ",
-        "one": "{most: 1e0, least: 1e0, mean: 1e0, square: 1e0}",
         "row_end": f"}} AS {ROW_TYPE}) AS {ROW}",
         "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
         "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
         "called": f"CASE WHEN ({PROBE}) <> 1.5 THEN error({table.message('shadowed')}) ELSE true END",
-        "judge": compact(_judge(table)),
-        "schema": names.SCHEMA,
-        "release": table.release.lower(),
-        **{
-            f"says.{name}": f"estimated: {text.format(release=table.release)}"
-            for name, text in MESSAGES.items()
-        },
+        "judge": compact(fill(body(read(FOLDER, "judge")), _words(table))),
+        "named_release": identifier(table.release),
     }
     columns = [*_columns(table, error)]
     attributes = [each for each in columns if each.law]
     pieces = sections(FOLDER, "statement")
     places = {
         **pieces,
+        **_words(table),
         **{name: literal(text) for name, text in texts.items()},
         "every_name": literal(literal(" ".join(each.name for each in columns))[1:-1]),
-        "counts": _listed(names.COUNTS),
         "names": "|".join(names.COUNTS),
-        "others": _listed([*names.OTHERS, *names.DECOMPOSED]),
-        "random": _listed(names.RANDOM),
-        "not_weighed": _listed(sorted({*names.COUNTS} - {*names.SUMS, *names.OTHER_NAMES})),
-        "own": f"[{_listed(OWN)}]",
         "view_rows": _rows(table),
-        "named_release": literal(identifier(table.release)),
         "shown": ", ".join(each.chosen(each.shown, each.hidden) for each in columns),
         "grouped": f"concat({', '.join(each.chosen(each.grouped) for each in columns)})",
         "attributes": " + ".join(f"CAST({each.named} AS INTEGER)" for each in attributes),
@@ -179,6 +156,30 @@ def queries(table: WeightedTable) -> dict[str, str]:
     return {name: fill(pieces[name], places) for name in ("view", "own_weight")}
 
 
+def _words(table: WeightedTable) -> dict[str, str]:
+    """Return the names and messages by which a statement is judged, as literals."""
+    valued = [name for name, taken in names.SUMS.items() if taken]
+    listed = {
+        "counts": names.COUNTS,
+        "others": names.OTHERS,
+        "decomposed": names.DECOMPOSED,
+        "random": names.RANDOM,
+        "squared": SQUARED,
+        "not_weighed": sorted({*names.COUNTS} - {*names.SUMS, *names.OTHER_NAMES}),
+        "valued": [*valued, *names.OTHER_NAMES, *MOMENTS, *names.QUANTILES],
+        "sensitive": [each.name.lower() for each in table.attributes],
+        "of_view": table.names,
+    }
+    return {
+        "release": literal(table.release.lower()),
+        "schema": literal(names.SCHEMA),
+        # A sample does not show which values exist.
+        "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
+        **{name: ", ".join(map(literal, values)) for name, values in listed.items()},
+        **{f"says.{name}": table.message(name) for name in MESSAGES},
+    }
+
+
 def _rows(table: WeightedTable) -> str:
     """Return the largest number of rows of the view; unknown where a row may represent several records."""
     form = form_of(table.attributes[0])
@@ -193,44 +194,6 @@ def _known(compared: str, column: ViewColumn) -> str:
         return "''"
     found = fill(compared, {"name": literal(column.name)})
     return f"' AND ' || replace({literal(column.domain)}, '_asked_texts', {found})"
-
-
-def _judge(table: WeightedTable) -> str:
-    """Write the condition that raises if the statement does anything but sum the rows."""
-    no_arguments = " AND ".join(
-        f"coalesce(json_array_length(o.it, '$.{each}'), 0) = 0"
-        for each in ("children", "arguments")
-    )
-    return fill(
-        body(read(FOLDER, "judge")),
-        {
-            "release": literal(table.release.lower()),
-            "schema": literal(names.SCHEMA),
-            "counts": _listed(names.COUNTS),
-            "others": _listed(names.OTHERS),
-            "decomposed": _listed(names.DECOMPOSED),
-            "squared": _listed(SQUARED),
-            "sensitive": _listed([each.name.lower() for each in table.attributes]),
-            "of_view": _listed(table.names),
-            # A sample does not show which values exist.
-            "sampled": "true" if form_of(table.attributes[0]).scaled else "false",
-            "random": _listed(names.RANDOM),
-            "valued": _listed(
-                [
-                    *(name for name, taken in names.SUMS.items() if taken),
-                    *names.OTHER_NAMES,
-                    *MOMENTS,
-                    *names.QUANTILES,
-                ]
-            ),
-            "no_arguments": f"({no_arguments})",
-            **{f"says.{name}": table.message(name) for name in MESSAGES},
-        },
-    )
-
-
-def _listed(values: Sequence[str]) -> str:
-    return ", ".join(map(literal, values))
 
 
 def _domain(attribute: SensitiveAttribute, kind: str) -> str:

@@ -66,13 +66,18 @@ class Ends:
 
     def macros(self) -> Iterator[tuple[str, str, str]]:
         """Yield name, arguments and text of each helper macro of the schema."""
+        once = "" if self._form.weighed else "once"
         yield "_priv_row", "", self._text("row")
         yield "_priv_rows", "_c, _d", self._rows()
         yield "_priv_known", "_rows", self._known()
         yield "_priv_spread", "_rows", self._text("spread")
         yield "_priv_law", "_attribute, _set, _noisy, _factors", self._law()
-        yield "_priv_count", "_estimate, _rows", self._count()
-        yield "_priv_sum", "_estimate, _rows", self._sum()
+        yield "_priv_count", "_estimate, _rows", self._of_one(once, "other_count", "e.d", "0e0")
+        yield (
+            "_priv_sum",
+            "_estimate, _rows",
+            self._of_one("amount", "other_sum", "e.c", "_estimate * 0"),
+        )
         yield "_priv_mean", "_estimate, _count, _rows", self._mean()
 
     def _text(self, name: str) -> str:
@@ -111,18 +116,12 @@ class Ends:
 
     # The intervals. DuckDB plans the formula of a let twice, so each let is in the value of the next one.
 
-    def _count(self) -> str:
-        kind = "" if self._form.weighed else "once"
+    def _of_one(self, kind: str, other: str, c: str, none: str) -> str:
+        """Write the interval of the sum with the coefficients ``c``; ``none`` is its error if no row is counted."""
         known = self._by_form("s", kind)
-        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_count')} END"
-        found = interval(self._opened().then(("m", self._sums("e.d")), ("s", tested)))
-        return _unless_none(str(found), "0e0")
-
-    def _sum(self) -> str:
-        known = self._by_form("s", "amount")
-        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text('other_sum')} END"
-        found = interval(self._opened().then(("m", self._sums("e.c")), ("s", tested)))
-        return _unless_none(str(found), "_estimate * 0")
+        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text(other)} END"
+        found = interval(self._opened().then(("m", self._sums(c)), ("s", tested)))
+        return _unless_none(str(found), none)
 
     def _mean(self) -> str:
         amounts, count = (

@@ -76,7 +76,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
         "joint_attributes": ATTRIBUTES,
         "joint_values": VALUES,
         "joint_release": lookup.named("attributes"),
-        "joint_known": each.joined(),
+        "joint_known": each.fact("joined"),
         "joint_value": f"CASE WHEN {VALUE} IS NULL THEN {each.has_missing()} ELSE {each.is_value(VALUE)} END",
         "joint_query": let(
             "a",

@@ -33,6 +33,18 @@ def struct(**values: str) -> str:
     return "{" + ", ".join(f"{name}: {sql}" for name, sql in values.items()) + "}"
 
 
+def without(text: str, *fields: str) -> str:
+    """Return a struct literal without some fields; any other text is unchanged.
+
+    >>> print(without("({a: f(1, 2), b: {c: 2}})", "b"))
+    {a: f(1, 2)}
+    """
+    found = _fields(text)
+    if not found:
+        return text
+    return struct(**{name: sql for name, sql in found.items() if name not in fields})
+
+
 def let(name: str, text: str, **values: str) -> str:
     """Write a formula over a struct of values.
 

@@ -61,7 +61,12 @@ class Lookup(ABC):
 
     @abstractmethod
     def fact(self, name: str) -> str:
-        """Write one of ATTRIBUTE_FACTS."""
+        """Write a fact of ATTRIBUTE_FACTS.
+
+        Besides those that have a method, these are ``listing``, the first values for messages; ``column`` and ``type``
+        of the published column, as DuckDB's typeof returns it; ``twins``, the list of names of the release's other
+        columns of the same type; ``joined``, whether the attribute can be estimated jointly with others.
+        """
 
     @abstractmethod
     def is_here(self) -> str:
@@ -82,26 +87,6 @@ class Lookup(ABC):
     @abstractmethod
     def is_value(self, text: str) -> str:
         """Write the condition that a text is a value of the domain."""
-
-    def listing(self) -> str:
-        """Write the first values of the domain, for messages."""
-        return self.fact("listing")
-
-    def type(self) -> str:
-        """Write the type of the published column, as DuckDB's typeof returns it."""
-        return self.fact("type")
-
-    def column(self) -> str:
-        """Write the name of the published column."""
-        return self.fact("column")
-
-    def twins(self) -> str:
-        """Write the list of names of the release's other columns of the same type."""
-        return self.fact("twins")
-
-    def joined(self) -> str:
-        """Write whether the attribute can be estimated jointly with others."""
-        return self.fact("joined")
 
     @abstractmethod
     def number(self, name: str, position: str) -> str:

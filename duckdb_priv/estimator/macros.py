@@ -250,10 +250,10 @@ def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
     ``typed`` has the type of the column. ``called`` contains its name, which must not be that of another column with
     the same type. A view may rename the column.
     """
-    fits = f"typeof({typed}) = {lookup.type()}"
+    fits = f"typeof({typed}) = {lookup.fact('type')}"
     if any(shape.has_twins for shape in lookup.shapes.values()):
         before, after = called.split("_column")
-        names = f"[{literal(before)} || _priv_name || {literal(after)} FOR _priv_name IN {lookup.twins()}]"
+        names = f"[{literal(before)} || _priv_name || {literal(after)} FOR _priv_name IN {lookup.fact('twins')}]"
         fits += f" AND NOT list_contains({names}, alias({called}))"
     return by_form(lookup, lambda form, _: "true" if FORMS[form].listed else f"({fits})")
 
@@ -409,7 +409,7 @@ def _messages(lookup: Lookup, guards: Mapping[str, str]) -> dict[str, str]:
             literal('the second argument must be the noisy column of "'),
             "_release",
             literal('", which is '),
-            lookup.column(),
+            lookup.fact("column"),
             literal("\nHint: write its name without quotes, a cast or a function around it"),
         ),
         "mistaken_rows": chosen_by_reported(_asked("_value")),
@@ -446,7 +446,7 @@ def _no_value(lookup: Lookup, value: str) -> str:
         literal('" has no value '),
         _asked(value),
         literal("; it has "),
-        lookup.listing(),
+        lookup.fact("listing"),
         literal("\nHint: write it as it is listed"),
     )
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations
 
 from duckdb_priv.estimator.forms import FIELD, FORMS, Form
-from duckdb_priv.estimator.lets import Chain, struct
+from duckdb_priv.estimator.lets import Chain, struct, without
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections
@@ -101,6 +101,11 @@ def times(factor: str, tested: Chain) -> Chain:
     return Chain(struct(f=factor, u=str(tested)), ("x", formula("times")))
 
 
+def dense(tested: str) -> str:
+    """Return a test input without its steps: the values of a quotient have none."""
+    return without(tested, "above", "below")
+
+
 def quotient(
     above: str,
     below: str,
@@ -113,8 +118,8 @@ def quotient(
 ) -> Chain:
     """Return the interval of ``constant + factor * above / below``; these two are test inputs."""
     given = struct(
-        a=above,
-        b=below,
+        a=dense(above),
+        b=dense(below),
         covariance=covariance,
         least=least,
         most=most,
@@ -130,7 +135,7 @@ def mean_of(form: Form) -> Chain:
     The fields ``amounts`` and ``count`` of q are the structs of both sums, ``products`` of their products.
     """
     return quotient(
-        str(Chain(formula("shifted"), ("s", functional(form, "amount")))),
+        str(Chain(formula("shifted"), ("s", dense(functional(form, "amount"))))),
         functional(form, "" if form.weighed else "once").replace("(s).", "(q).count."),
         "(q).covariance - (q).least * (q).count.variance",
         most="(q).most - (q).least",

@@ -110,18 +110,12 @@ class SetLaws(StructFields):
         """Write the law if a row's weight depends on how many of the values its block holds."""
         places, of = self.take(self._positions(values)), self._of.blocks()
         given = {name: self.take(of[name]) for name in ("blocks", "stride", "held")}
-        weights, own, other = self._kept_weights(places), self._number("own"), self._number("other")
-        return self.make(
-            let(
-                "k",
-                ordinary("law_of_blocks"),
-                h=weights,
-                size=f"len({places})",
-                own=own,
-                other=other,
-                **given,
-            )
-        )
+        return self.make(self._blocks_law(places, self._kept_weights(places), given))
+
+    def _blocks_law(self, places: str, weights: str, of_blocks: Mapping[str, str]) -> str:
+        own, other = self._number("own"), self._number("other")
+        given = {"h": weights, "size": f"len({places})", "own": own, "other": other, **of_blocks}
+        return let("k", ordinary("law_of_blocks"), **given)
 
     def law_at(self, places: str, noisy: str) -> str:
         """Write the law of the values at some positions with literals only; ``noisy`` is the scale of the rows.
@@ -132,14 +126,7 @@ class SetLaws(StructFields):
         if self.form.blocks:
             of = self._of.blocks()
             given = {name: of[name] for name in ("blocks", "stride", "held")}
-            given |= {name: self._number(name) for name in ("own", "other")}
-            return let(
-                "k",
-                ordinary("law_of_blocks"),
-                h=self._row(places, inline=True),
-                size=count,
-                **given,
-            )
+            return self._blocks_law(places, self._row(places, inline=True), given)
         if not self.form.symmetric:
             law = self._law_of("(w).places", "(w).row")
             return let("w", law, places=places, row=self._row(places, inline=True))

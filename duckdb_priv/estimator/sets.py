@@ -17,6 +17,7 @@ from duckdb_priv.estimator.lets import Chain, each, let, placed, struct
 from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
     chosen,
+    dense,
     difference,
     formula,
     functional,
@@ -104,11 +105,13 @@ class Sets(SetLaws):
         kind = "once" if once else "amount" if part.amount else ""
         return Chain(self.sums(part, once=once), ("s", functional(self.form, kind)))
 
-    def tests(self, *parts: Part, factors: Sequence[str] = ()) -> str:
-        """Write the list of the test inputs of several sums of one kind, each times its factor."""
+    def tests(self, *parts: Part, factors: Sequence[str] = (), stepped: bool = True) -> str:
+        """Write the list of the test inputs of several sums of one kind: each times its factor, or without steps."""
         once = self.once(parts[0])
         sums = [self.sums(part, once=once) for part in parts]
         tested = functional(self.form, "once" if once else "")
+        if not stepped:
+            tested = dense(tested)
         if not any(factors):
             return each("s", tested, *sums)
         given = [f"{{f: {f}, {of[1:]}" for f, of in zip(factors, sums, strict=True)]
@@ -483,7 +486,7 @@ def _difference(sets: Sets, one: Part, two: Part, f: str = "", g: str = "") -> C
 def _ratio(
     sets: Sets, one: Part, two: Part, f: str = "", g: str = "", most: str = "'inf'::DOUBLE"
 ) -> Chain:
-    given = {"tests": sets.tests(one, two), "covariance": sets.covariance(one, two)}
+    given = {"tests": sets.tests(one, two, stepped=False), "covariance": sets.covariance(one, two)}
     factor = "1e0"
     if f:
         given["factor"], factor = f"{f} / {g}", "(q).factor"

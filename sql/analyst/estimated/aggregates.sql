@@ -37,7 +37,7 @@ system.main.sum(@as_number@ * @weight@) / nullif(greatest(system.main.sum(CASE W
 system.main.sum(CASE WHEN @known@ THEN @product@ END)
 
 -- name: moment
-CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN [@formula@ FOR m IN [@sums@]][1]
+CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN @formula@
     ELSE system.main.@aggregate@(@arguments@) END
 
 -- name: quantile

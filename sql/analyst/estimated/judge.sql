@@ -58,7 +58,8 @@
         coalesce(bool_or(starts_with(o.place, s.place || '.select_list[') AND o.kind = 'STAR'), false) AS star,
         coalesce(bool_or(starts_with(o.place, s.place || '.select_list[') AND o.kind = 'STAR'
             AND (json_extract_string(o.it, '$.relation_name') = '' OR json_extract_string(s.it, '$.from_table.type') <> 'JOIN')), false) AS whole,
-        coalesce(bool_or(o.called IN ('count_stderr', 'count_low', 'count_high') AND @no_arguments@), false)
+        coalesce(bool_or(o.called IN ('count_stderr', 'count_low', 'count_high')
+            AND coalesce(json_array_length(o.it, '$.children'), 0) + coalesce(json_array_length(o.it, '$.arguments'), 0) = 0), false)
             AND NOT coalesce(bool_or(o.called = 'count_star'), false)
             AND coalesce(bool_or(o.called IN (@valued@)), false) AS whose
     FROM node AS s LEFT JOIN own AS o ON o.owner = s.place WHERE s.kind = 'SELECT_NODE' GROUP BY s.place, s.it

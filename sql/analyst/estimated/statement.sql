@@ -128,7 +128,7 @@ AND list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_
 AND (NOT contains(s['kind'], 's') OR list_contains(json_extract_string(s['tree'], '$..function_name'), 'count_star'))
 AND lower(json_extract_string(s['tree'], '$.statements[0].node.from_table.table_name')) = @release@
 AND len(list_filter(json_extract_string(s['tree'], '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
-AND NOT list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@others@, @random@])
+AND NOT list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@others@, @decomposed@, @random@])
 AND len(list_filter(list_concat(json_extract_string(s['tree'], '$..schema'), json_extract_string(s['tree'], '$..sample')), lambda x: x <> '')) = 0
 AND NOT regexp_matches(s['tree'], '(?i)"current_(?:role|user)"|"class":"WINDOW"')
 AND NOT contains(lower(s['tree']), concat('"column_names":["', lower(coalesce(
@@ -150,10 +150,10 @@ list_aggregate([concat('''', replace(x, '''', ''''''), '''')
 concat('SELECT ', concat_ws(', ', @shown@, CASE
         WHEN NOT contains('_priv_kind', 'w') THEN NULL
         WHEN @described@ THEN concat(@no_weight@, ', ', @no_row@)
-        WHEN NOT contains('_priv_kind', 's') THEN concat(@records@, @weights@, @weight@, ', ', @no_row@)
-        ELSE concat(@records@, @weights@, @weight@, ', ', @row@, @places@, ', w: 1e0', @weights@,
+        WHEN NOT contains('_priv_kind', 's') THEN concat('round(c._priv_n', @weights@, @weight@, ', ', @no_row@)
+        ELSE concat('round(c._priv_n', @weights@, @weight@, ', CAST({cell: c._priv_cell, x: 0', @places@, ', w: 1e0', @weights@,
             @moments@, CASE WHEN @attributes@ = 1 THEN @attribute@ ELSE 0 END, ', factors: [',
-            CASE WHEN @product@ THEN concat(@one@, @factors@) ELSE '' END, ']', @row_end@) END),
+            CASE WHEN @product@ THEN concat('{most: 1e0, least: 1e0, mean: 1e0, square: 1e0}', @factors@) ELSE '' END, ']', @row_end@) END),
     ' FROM (SELECT *', CASE WHEN contains('_priv_kind', 's') THEN ', row_number() OVER () AS _priv_cell' ELSE '' END, ' FROM (SELECT ',
     @grouped@, @counted@, ')) AS c', @laws@, CASE WHEN @product@ THEN @counting@ ELSE '' END, ' WHERE ', @called@)
 
@@ -199,7 +199,7 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '
             '"(?:class|type)":"(?:STAR|WINDOW|PARAMETER|COLLATE|PIVOT|POSITIONAL_REFERENCE|DISTINCT_MODIFIER|LIMIT_PERCENT_MODIFIER|SET_OPERATION_NODE)"')
         AND json_array_length(r['node'], '$.group_expressions') + json_array_length(r['node'], '$.group_sets') = 0
         AND concat_ws('', json_type(r['node'], '$.having'), json_type(r['node'], '$.qualify'), json_type(r['node'], '$.sample')) IN ('', 'NULLNULLNULL')
-        AND NOT list_has_any([lower(x) FOR x IN json_extract_string(r['node'], '$..function_name')], [@others@, @random@])
+        AND NOT list_has_any([lower(x) FOR x IN json_extract_string(r['node'], '$..function_name')], [@others@, @decomposed@, @random@])
         AND len(list_filter(json_extract(r['node'], '$.modifiers[*]'), lambda m: json_extract_string(m, '$.type') = 'LIMIT_MODIFIER' AND NOT coalesce(
             json_extract_string(r['node'], '$.from_table.type') = 'BASE_TABLE' AND json_type(m, '$.offset') = 'NULL'
             AND coalesce(json_extract_string(m, '$.limit_type'), 'ROW_COUNT') = 'ROW_COUNT' AND TRY_CAST(coalesce(json_extract_string(m, '$.limit.literal.text'),
@@ -230,3 +230,7 @@ list_concat([@release@], [w['name'] FOR w IN list_filter(@withs@, lambda w: lowe
     AND len(list_filter(json_extract(w['node'], '$.select_list[*]'), lambda s: json_extract_string(s, '$.type') = 'STAR'
         AND json_extract_string(s, '$.relation_name') = ''
         AND json_extract_string(s, '$.columns') = 'false')) > 0)])
+
+-- name: own
+-- The parts of a SELECT, without FROM and WITH.
+['$.select_list', '$.where_clause', '$.group_expressions', '$.having', '$.qualify', '$.modifiers']
