@@ -8,6 +8,7 @@ discrete random variables with general distributions" (1977).
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 
@@ -55,6 +56,11 @@ class AliasTables:
     """Entry [x, j]: how many words of bin j publish j itself, shape (m, B)."""
     aliases: NDArray[np.uint32]
     """Entry [x, j]: the value that the other words of bin j publish, shape (m, B)."""
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of the tables."""
+        return hashlib.sha256(self.bounds.tobytes() + self.aliases.tobytes()).hexdigest()
 
 
 def alias_tables(operator: Matrix) -> AliasTables:

@@ -23,7 +23,7 @@ from duckdb_priv.methods.common.derivation import Asked, Coarser
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
 from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_kernel
-from duckdb_priv.methods.common.score_terms import completed_by
+from duckdb_priv.methods.common.perturbed import completed_by
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import charging, steps
 from duckdb_priv.publisher.persons import stated_records

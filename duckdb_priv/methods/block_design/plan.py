@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
@@ -16,54 +15,20 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.symmetric_code import Code
-from duckdb_priv.mechanism.uniform import (
-    Uniform,
-    amplified_retention,
-)
+from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
 from duckdb_priv.methods.block_design.arguments import BlockDesignArguments
-from duckdb_priv.methods.common.domain import (
-    Domain,
-    given_domains,
-    open_domains,
-    warn_of_domain,
-)
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
 from duckdb_priv.methods.common.local_privacy import (
     asked_amplification,
     rho_guarantee,
-    uniform_attribute,
-    uniform_guarantees,
-    uniform_perturbation,
+    uniformly_perturbed,
 )
-from duckdb_priv.methods.common.perturbation import (
-    BlockDraw,
-    Drawn,
-    open_random_bits,
-    perturb_kernel,
-)
-from duckdb_priv.methods.common.shuffles import shuffle_guarantees
-from duckdb_priv.release.model import (
-    MANY_VALUES,
-    Blocks,
-    Guarantee,
-    LedgerEntry,
-    SensitiveAttribute,
-)
+from duckdb_priv.methods.common.perturbation import BlockDraw, bits_of
+from duckdb_priv.methods.common.perturbed import Perturbed, of_each, plan_of
+from duckdb_priv.release.model import MANY_VALUES, Blocks, Guarantee, SensitiveAttribute
 from duckdb_priv.release.promise import of_value
 
 MECHANISM = "block_design"
-
-
-@dataclass(frozen=True)
-class Reported:
-    """The published form of one attribute."""
-
-    draw: Drawn
-    attribute: SensitiveAttribute
-    code: Code
-    epsilon: float
-    guarantees: list[Guarantee]
-    sentence: str
-    """A sentence about the code, for the receipt."""
 
 
 def plan(
@@ -73,45 +38,21 @@ def plan(
     amplification, asked = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
-    guarantees = [each for reported in of for each in reported.guarantees]
-    strongest = guarantees[0]
-    attributes = [each.attribute for each in of]
-    guarantees += shuffle_guarantees(workspace, source, attributes)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={
-            "epsilon": arguments.epsilon if asked is None else math.log(amplification),
-            **({"rho1": asked[0], "rho2": asked[1]} if asked else {}),
-            **_of_codes({each.attribute.name: each.code for each in of}),
-        },
-        kernel=perturb_kernel(source, [each.draw for each in of]),
-        columns=source.published_roles,
-        attributes=attributes,
-        provenance={domain.attribute: domain.provenance for domain in domains},
-        guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                attribute=each.attribute.name,
-                epsilon=each.epsilon,
-                fingerprint=each.draw.random_bits.fingerprint,
-                fresh=each.draw.random_bits.fresh,
-            )
-            for each in of
-        ],
-        strongest=" ".join([strongest.statement, *(each.sentence for each in of)]),
-        rows_expected=source.rows,
-        warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
-    )
+    parameters = {
+        "epsilon": arguments.epsilon if asked is None else math.log(amplification),
+        **({"rho1": asked[0], "rho2": asked[1]} if asked else {}),
+        **_of_codes({each.attribute.name: code for each, code in of}),
+    }
+    return plan_of(workspace, source, MECHANISM, parameters, [each for each, _ in of])
 
 
 def _of_codes(codes: Mapping[str, Code]) -> dict[str, object]:
     """Return the parameters of codes: the number of blocks, of those with a given value, and of those with two."""
     found = {"blocks": "outcomes", "holding": "holding", "shared": "shared"}
-    stated: dict[str, object] = {}
-    for name, field in found.items():
-        numbers = {attribute: getattr(code, field) for attribute, code in codes.items()}
-        stated[name] = numbers if len(codes) > 1 else next(iter(numbers.values()))
-    return stated
+    return {
+        name: of_each({attribute: getattr(code, field) for attribute, code in codes.items()})
+        for name, field in found.items()
+    }
 
 
 def _reported(
@@ -121,7 +62,8 @@ def _reported(
     domain: Domain,
     amplification: float,
     limits: tuple[float, float] | None,
-) -> Reported:
+) -> tuple[Perturbed, Code]:
+    """Return the perturbed attribute and its code."""
     if domain.size > MANY_VALUES:
         raise InvalidSource(
             f"sensitive column {domain.attribute!r} has {domain.size} values, and a block design allows"
@@ -133,29 +75,25 @@ def _reported(
     plain = Code(domain.size)
     if code.holding == 1:
         operator = Uniform(amplified_retention(amplification, domain.size), domain.size)
-        return Reported(
-            uniform_perturbation(workspace, source, domain, operator),
-            uniform_attribute(release, domain, operator),
-            plain,
-            operator.ldp_epsilon,
-            uniform_guarantees(domain.attribute, operator, limits),
+        sentence = (
             f"With {domain.size} values of {domain.attribute} no code of blocks gains anything, so its values are"
-            f" perturbed uniformly, with retention {operator.retention:.4g}.",
+            f" perturbed uniformly, with retention {operator.retention:.4g}."
         )
+        perturbed = uniformly_perturbed(
+            workspace, source, release, domain, operator, limits, sentence
+        )
+        return perturbed, plain
     blocks = Blocks(code.outcomes, design.stride, tuple(design.offsets()))
-    random_bits = open_random_bits(
+    random_bits = bits_of(
         workspace,
         source,
-        {
-            "mechanism": MECHANISM,
-            "attribute": domain.attribute.lower(),
-            "domain": domain.digest,
-            "blocks": [blocks.count, blocks.stride, *blocks.first],
-            "amplification": amplification,
-        },
+        MECHANISM,
+        domain,
+        blocks=[blocks.count, blocks.stride, *blocks.first],
+        amplification=amplification,
     )
     gain = plain.error(amplification) / code.error(amplification)
-    return Reported(
+    perturbed = Perturbed(
         BlockDraw(domain, random_bits, blocks, *code.thresholds(amplification)),
         SensitiveAttribute(
             release=release,
@@ -169,12 +107,12 @@ def _reported(
             },
             blocks=blocks,
         ),
-        code,
-        math.log(amplification),
         code_guarantees(domain.attribute, code, amplification, limits),
-        f"A record reports one of {code.outcomes:,} blocks of values of {domain.attribute}, of which"
+        math.log(amplification),
+        sentence=f"A record reports one of {code.outcomes:,} blocks of values of {domain.attribute}, of which"
         f" {code.holding:,} hold a value: estimates are {gain:.3g} times as exact as with uniform perturbation.",
     )
+    return perturbed, code
 
 
 def code_guarantees(

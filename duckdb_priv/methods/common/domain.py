@@ -18,7 +18,7 @@ from duckdb_priv.engine.source import Source, key_expression, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, how_many
 from duckdb_priv.release.arguments import nested
-from duckdb_priv.release.model import MANY_VALUES, shown_type
+from duckdb_priv.release.model import MANY_VALUES, SensitiveAttribute, shown_type
 from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, same
 from duckdb_priv.sqltext.templates import section
@@ -95,6 +95,18 @@ class Domain:
     def found(self, n: int) -> str:
         """Return the condition that ``d{n}`` is the value of a record ``s``."""
         return same(f"d{n}.value", f"s.{key_expression(self.attribute, self.source_type)}")
+
+    def as_attribute(
+        self,
+        release: str,
+        form: str,
+        numbers: Mapping[str, Sequence[float]],
+        lists: Mapping[str, Sequence[Sequence[float]]] | None = None,
+    ) -> SensitiveAttribute:
+        """Return the catalog entry of the attribute, with the form and the numbers of its estimates."""
+        return SensitiveAttribute(
+            release, self.attribute, self.catalog_type, self.values, form, numbers, lists or {}
+        )
 
     @property
     def digest(self) -> str:

@@ -17,8 +17,9 @@ from duckdb_priv.methods.common.findings import (
     finding,
     source_changed,
 )
-from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
-from duckdb_priv.release.model import Guarantee, SensitiveAttribute
+from duckdb_priv.methods.common.perturbation import Perturbation, bits_of
+from duckdb_priv.methods.common.perturbed import Perturbed
+from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import of_value
 
 
@@ -68,34 +69,29 @@ def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, flo
     )
 
 
-def uniform_perturbation(
-    workspace: Workspace, source: Source, domain: Domain, operator: Uniform
-) -> Perturbation:
+def uniformly_perturbed(
+    workspace: Workspace,
+    source: Source,
+    release: str,
+    domain: Domain,
+    operator: Uniform,
+    limits: tuple[float, float] | None,
+    sentence: str = "",
+) -> Perturbed:
     """Perturb an attribute uniformly; the same record gives the same value for every method that does so."""
-    context = {
-        "mechanism": "uniform",
-        "attribute": domain.attribute.lower(),
-        "domain": domain.digest,
-        "retention": operator.retention,
-    }
-    return Perturbation(
-        domain, open_random_bits(workspace, source, context), *operator.thresholds()
+    bits = bits_of(workspace, source, "uniform", domain, retention=operator.retention)
+    return Perturbed(
+        Perturbation(domain, bits, *operator.thresholds()),
+        domain.as_attribute(release, "two_weights", own_and_other(domain, operator)),
+        uniform_guarantees(domain.attribute, operator, limits),
+        operator.ldp_epsilon,
+        sentence=sentence,
     )
 
 
-def uniform_attribute(release: str, domain: Domain, operator: Uniform) -> SensitiveAttribute:
-    """Return the catalog entry of a uniformly perturbed attribute, as reconstruction reads it."""
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="two_weights",
-        numbers={
-            "own": (operator.own,) * domain.size,
-            "other": (operator.other,) * domain.size,
-        },
-    )
+def own_and_other(domain: Domain, operator: Uniform) -> dict[str, tuple[float, ...]]:
+    """Return the probabilities with which each value shows itself, and is shown by another one."""
+    return {"own": (operator.own,) * domain.size, "other": (operator.other,) * domain.size}
 
 
 def audit_uniform(subject: Subject) -> list[AuditRow]:

@@ -48,6 +48,18 @@ def open_random_bits(
     )
 
 
+def bits_of(
+    workspace: Workspace, source: Source, mechanism: str, domain: Domain, **definition: object
+) -> RandomBits:
+    """Return the random bits of an attribute, keyed by its mechanism, name and domain, and by the ``definition``."""
+    context: dict[str, object] = {
+        "mechanism": mechanism,
+        "attribute": domain.attribute.lower(),
+        "domain": domain.digest,
+    }
+    return open_random_bits(workspace, source, context | definition)
+
+
 def fresh_bits(workspace: Workspace, source: Source) -> RandomBits:
     """Return bits for one publication: publishing the same records again draws other bits.
 

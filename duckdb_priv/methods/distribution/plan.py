@@ -7,7 +7,7 @@ publishing", section 6.
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import alias_tables
-from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Redrawn, open_random_bits, perturb_kernel
+from duckdb_priv.methods.common.domain import Domain, open_domains
+from duckdb_priv.methods.common.perturbation import Redrawn, bits_of
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.distribution.arguments import DistributionArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee
 
 MECHANISM = "distribution"
 WARNING = (
@@ -31,63 +32,23 @@ def plan(
     workspace: Workspace, source: Source, release: str, arguments: DistributionArguments
 ) -> Plan:
     """Plan a release of values that are redrawn from their distribution."""
-    domains = open_domains(workspace, source)
-    redrawn = [_redrawn(workspace, source, domain) for domain in domains]
-    guarantees = [_guarantee(domain.attribute) for domain in domains]
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={"rows": source.rows},
-        kernel=perturb_kernel(source, redrawn),
-        columns=source.published_roles,
-        attributes=[_attribute(release, domain) for domain in domains],
-        provenance=dict.fromkeys(source.sensitive, "source"),
-        guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                each.domain.attribute, None, each.random_bits.fingerprint, each.random_bits.fresh
-            )
-            for each in redrawn
-        ],
-        strongest=guarantees[0].statement,
-        rows_expected=source.rows,
-        warnings=[
-            WARNING,
-            *(warning for domain in domains for warning in warn_of_domain(domain, source)),
-        ],
-    )
+    redrawn = [
+        _redrawn(workspace, source, release, domain) for domain in open_domains(workspace, source)
+    ]
+    plan = plan_of(workspace, source, MECHANISM, {"rows": source.rows}, redrawn, crowds=False)
+    return replace(plan, warnings=[WARNING, *plan.warnings])
 
 
-def _redrawn(workspace: Workspace, source: Source, domain: Domain) -> Redrawn:
-    tables = alias_tables(_shares(domain)[:, np.newaxis])
-    digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    random_bits = open_random_bits(
-        workspace,
-        source,
-        {
-            "mechanism": MECHANISM,
-            "attribute": domain.attribute.lower(),
-            "domain": domain.digest,
-            "distribution": digest,
-        },
-    )
-    return Redrawn(domain, random_bits, tables)
-
-
-def _shares(domain: Domain) -> np.ndarray:
+def _redrawn(workspace: Workspace, source: Source, release: str, domain: Domain) -> Perturbed:
     counts = np.array(domain.counts, np.float64)
-    shares: np.ndarray = counts / counts.sum()
-    return shares
-
-
-def _attribute(release: str, domain: Domain) -> SensitiveAttribute:
-    shares = _shares(domain).tolist()
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="constant",
-        numbers={"own": shares, "other": shares},
+    shares = counts / counts.sum()
+    tables = alias_tables(shares[:, np.newaxis])
+    random_bits = bits_of(workspace, source, MECHANISM, domain, distribution=tables.digest)
+    return Perturbed(
+        Redrawn(domain, random_bits, tables),
+        domain.as_attribute(release, "constant", dict.fromkeys(("own", "other"), shares.tolist())),
+        [_guarantee(domain.attribute)],
+        epsilon=None,
     )
 
 

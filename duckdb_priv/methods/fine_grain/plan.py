@@ -11,19 +11,13 @@ import math
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.methods.common.domain import warn_of_domain
-from duckdb_priv.methods.common.perturbation import (
-    PerturbationByValue,
-    open_random_bits,
-    perturb_kernel,
-)
-from duckdb_priv.methods.common.score_terms import completed_by
-from duckdb_priv.methods.common.shuffles import shuffle_guarantees
+from duckdb_priv.methods.common.perturbation import PerturbationByValue, bits_of
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.program import Program, solve_programs
 from duckdb_priv.methods.fine_grain.reference import Reference
-from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import factor, of_value
 
 MECHANISM = "fine_grain"
@@ -34,79 +28,46 @@ LISTED = 5
 def plan(workspace: Workspace, source: Source, release: str, arguments: FineGrainArguments) -> Plan:
     """Plan a release with a separate retention for each value."""
     programs = solve_programs(workspace, source, arguments)
-    perturbations = [_perturbation(workspace, source, program) for program in programs]
-    epsilons = [_epsilon(program) for program in programs]
-    guarantees = [each for program in programs for each in _guarantees(program)]
-    attributes = [_attribute(release, program) for program in programs]
-    if not any(program.reference.epsilon for program in programs):
-        # An operator that was computed from the table reveals something about a record, which no shuffle hides.
-        guarantees += shuffle_guarantees(workspace, source, attributes)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={
+    # An operator that was computed from the table reveals something about a record, which no shuffle hides.
+    given = not any(program.reference.epsilon for program in programs)
+    return plan_of(
+        workspace,
+        source,
+        MECHANISM,
+        {
             "direction": programs[0].direction,
             "min_retention": arguments.min_retention or 0.0,
             **({"tolerance": programs[0].tolerance} if programs[0].tolerance is not None else {}),
         },
-        kernel=perturb_kernel(source, perturbations),
-        columns=source.published_roles,
-        attributes=attributes,
-        provenance={program.domain.attribute: program.domain.provenance for program in programs},
-        guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                attribute=each.domain.attribute,
-                epsilon=epsilon if math.isfinite(epsilon) else None,
-                fingerprint=each.random_bits.fingerprint,
-                fresh=each.random_bits.fresh,
-            )
-            for each, epsilon in zip(perturbations, epsilons, strict=True)
-        ],
-        strongest=guarantees[0].statement,
-        rows_expected=source.rows,
-        warnings=[
-            warning
-            for program in programs
-            for warning in (*warn_of_domain(program.domain, source), *_warnings(program))
-        ],
-        complete=completed_by(
-            {
-                program.domain.attribute: (program.operator.weights(), program.operator.matrix())
-                for program in programs
-            }
-        ),
+        [_perturbed(workspace, source, release, program) for program in programs],
+        crowds=given,
     )
 
 
-def _perturbation(workspace: Workspace, source: Source, program: Program) -> PerturbationByValue:
-    keep, width = program.operator.thresholds()
-    random_bits = open_random_bits(
+def _perturbed(workspace: Workspace, source: Source, release: str, program: Program) -> Perturbed:
+    domain, operator, epsilon = program.domain, program.operator, _epsilon(program)
+    keep, width = operator.thresholds()
+    random_bits = bits_of(
         workspace,
         source,
-        {
-            "mechanism": MECHANISM,
-            "attribute": program.domain.attribute,
-            "domain": program.domain.digest,
-            "keep": hashlib.sha256(keep.tobytes()).hexdigest(),
-            # With the same bits and other noise, the ledger would not charge the noise of the frequencies.
-            **({"frequencies": program.reference.noise_id} if program.reference.noise_id else {}),
-        },
+        MECHANISM,
+        domain,
+        attribute=domain.attribute,
+        keep=hashlib.sha256(keep.tobytes()).hexdigest(),
+        # With the same bits and other noise, the ledger would not charge the noise of the frequencies.
+        **({"frequencies": program.reference.noise_id} if program.reference.noise_id else {}),
     )
-    return PerturbationByValue(program.domain, random_bits, keep, width)
-
-
-def _attribute(release: str, program: Program) -> SensitiveAttribute:
-    operator = program.operator
-    return SensitiveAttribute(
-        release=release,
-        name=program.domain.attribute,
-        type=program.domain.catalog_type,
-        values=program.domain.values,
-        form="singular" if program.indistinct else "rank_one",
-        numbers={
-            "retention": operator.retentions.tolist(),
-            "background": operator.background.tolist(),
-        },
+    numbers = {
+        "retention": operator.retentions.tolist(),
+        "background": operator.background.tolist(),
+    }
+    return Perturbed(
+        PerturbationByValue(domain, random_bits, keep, width),
+        domain.as_attribute(release, "singular" if program.indistinct else "rank_one", numbers),
+        _guarantees(program),
+        epsilon if math.isfinite(epsilon) else None,
+        operator=(operator.weights(), operator.matrix()),
+        warnings=_warnings(program),
     )
 
 

@@ -17,9 +17,7 @@ import numpy as np
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
-from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.mechanism.arrays import Matrix
-from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.mechanism.questions import (
     choose_operator,
     claimed_amplification,
@@ -30,11 +28,9 @@ from duckdb_priv.mechanism.questions import (
 from duckdb_priv.methods.common.asked import gram_of, named
 from duckdb_priv.methods.common.bins import Binned, Edges, of_attribute, open_binned
 from duckdb_priv.methods.common.local_privacy import asked_amplification, rho_guarantee
-from duckdb_priv.methods.common.perturbation import Exchange, open_random_bits, perturb_kernel
-from duckdb_priv.methods.common.score_terms import completed_by
-from duckdb_priv.methods.common.shuffles import shuffle_guarantees
+from duckdb_priv.methods.common.perturbed import exchanged, plan_of
 from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import of_value
 
 MECHANISM = "for_questions"
@@ -100,34 +96,24 @@ def plan(
             ),
         )
     ]
-    draws = [_exchange(workspace, source, each) for each in of]
-    attributes = [_attribute(release, each) for each in of]
-    guarantees = [
-        claim for each in of for claim in operator_guarantees(each.attribute, each.operator, limits)
+    perturbed = [
+        exchanged(
+            workspace,
+            source,
+            release,
+            MECHANISM,
+            each.binned.domain,
+            each.operator,
+            operator_guarantees(each.attribute, each.operator, limits),
+            math.log(each.amplification),
+            _gained(each),
+            edges=each.binned.domain.cut.edges,
+            rounded=each.binned.domain.cut.rounded,
+        )
+        for each in of
     ]
-    return Plan(
-        mechanism=MECHANISM,
-        parameters=_parameters(of, arguments, math.log(amplification)),
-        kernel=perturb_kernel(source, draws),
-        columns=source.published_roles,
-        attributes=attributes,
-        provenance={each.attribute: each.binned.domain.provenance for each in of},
-        guarantees=[*guarantees, *shuffle_guarantees(workspace, source, attributes)],
-        ledger=[
-            LedgerEntry(
-                attribute=each.attribute,
-                epsilon=math.log(each.amplification),
-                fingerprint=draw.random_bits.fingerprint,
-                fresh=draw.random_bits.fresh,
-            )
-            for each, draw in zip(of, draws, strict=True)
-        ],
-        strongest=" ".join([guarantees[0].statement, *map(_gained, of)]),
-        rows_expected=source.rows,
-        complete=completed_by(
-            {each.attribute: (invert(each.operator), each.operator) for each in of}
-        ),
-    )
+    parameters = _parameters(of, arguments, math.log(amplification))
+    return plan_of(workspace, source, MECHANISM, parameters, perturbed)
 
 
 def _answering(
@@ -153,40 +139,6 @@ def _parameters(
         "error": {each.attribute: each.error for each in of},
         "bound": {each.attribute: each.bound for each in of},
     }
-
-
-def _exchange(workspace: Workspace, source: Source, each: Answering) -> Exchange:
-    tables, domain = alias_tables(each.operator), each.binned.domain
-    digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    random_bits = open_random_bits(
-        workspace,
-        source,
-        {
-            "mechanism": MECHANISM,
-            "attribute": domain.attribute.lower(),
-            "domain": domain.digest,
-            "edges": domain.cut.edges,
-            "rounded": domain.cut.rounded,
-            "matrix": digest,
-        },
-    )
-    return Exchange(domain, random_bits, tables)
-
-
-def _attribute(release: str, each: Answering) -> SensitiveAttribute:
-    domain = each.binned.domain
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="operator",
-        numbers={},
-        lists={
-            "weights": invert(each.operator).tolist(),
-            "operator": each.operator.T.tolist(),
-        },
-    )
 
 
 def operator_guarantees(

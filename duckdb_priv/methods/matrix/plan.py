@@ -6,9 +6,7 @@ control" (1998).
 
 from __future__ import annotations
 
-import hashlib
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,20 +14,14 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_type
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.alias import alias_tables, as_drawn
+from duckdb_priv.mechanism.alias import as_drawn
 from duckdb_priv.mechanism.arrays import Matrix
-from duckdb_priv.mechanism.operator import (
-    check_operator,
-    invert,
-    ldp_epsilon,
-)
-from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import Exchange, open_random_bits, perturb_kernel
-from duckdb_priv.methods.common.score_terms import completed_by
-from duckdb_priv.methods.common.shuffles import shuffle_guarantees
+from duckdb_priv.mechanism.operator import check_operator, ldp_epsilon
+from duckdb_priv.methods.common.domain import Domain, open_domains
+from duckdb_priv.methods.common.perturbed import Perturbed, exchanged, plan_of
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
-from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import of_value
 
 MECHANISM = "matrix"
@@ -38,19 +30,6 @@ MAX_VALUES = 100
 
 MatrixCells = dict[tuple[str | None, str | None], float]
 """Probabilities by (original, published)."""
-
-
-@dataclass(frozen=True)
-class Exchanged:
-    """One sensitive attribute with its operator, rounded to 64 bits."""
-
-    domain: Domain
-    operator: Matrix
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of local differential privacy; infinite if a published value excludes a true one."""
-        return ldp_epsilon(self.operator)
 
 
 def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixArguments) -> Plan:
@@ -64,36 +43,12 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: MatrixAr
         source,
         {name: list({original for original, _ in of}) for name, of in cells.items()},
     )
-    exchanged = [
-        Exchanged(domain, _operator(cells[domain.attribute], domain)) for domain in domains
+    operators = [_operator(cells[domain.attribute], domain) for domain in domains]
+    perturbed = [
+        _perturbed(workspace, source, release, domain, operator)
+        for domain, operator in zip(domains, operators, strict=True)
     ]
-    perturbations = [_perturbation(workspace, source, each) for each in exchanged]
-    guarantees = [_guarantee(each) for each in exchanged]
-    attributes = [_attribute(release, each) for each in exchanged]
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={},
-        kernel=perturb_kernel(source, perturbations),
-        columns=source.published_roles,
-        attributes=attributes,
-        provenance={domain.attribute: domain.provenance for domain in domains},
-        guarantees=[*guarantees, *shuffle_guarantees(workspace, source, attributes)],
-        ledger=[
-            LedgerEntry(
-                attribute=each.domain.attribute,
-                epsilon=each.epsilon if math.isfinite(each.epsilon) else None,
-                fingerprint=perturbation.random_bits.fingerprint,
-                fresh=perturbation.random_bits.fresh,
-            )
-            for each, perturbation in zip(exchanged, perturbations, strict=True)
-        ],
-        strongest=guarantees[0].statement,
-        rows_expected=source.rows,
-        warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
-        complete=completed_by(
-            {each.domain.attribute: (invert(each.operator), each.operator) for each in exchanged}
-        ),
-    )
+    return plan_of(workspace, source, MECHANISM, {}, perturbed)
 
 
 def _read(workspace: Workspace, source: Source, table: str, kind: str) -> MatrixCells:
@@ -150,37 +105,26 @@ def _operator(cells: MatrixCells, domain: Domain) -> Matrix:
     return as_drawn(check_operator(given, values))
 
 
-def _perturbation(workspace: Workspace, source: Source, each: Exchanged) -> Exchange:
-    tables = alias_tables(each.operator)
-    digest = hashlib.sha256(tables.bounds.tobytes() + tables.aliases.tobytes()).hexdigest()
-    random_bits = open_random_bits(
+def _perturbed(
+    workspace: Workspace, source: Source, release: str, domain: Domain, operator: Matrix
+) -> Perturbed:
+    epsilon = ldp_epsilon(operator)
+    return exchanged(
         workspace,
         source,
-        {
-            "mechanism": MECHANISM,
-            "attribute": each.domain.attribute,
-            "domain": each.domain.digest,
-            "matrix": digest,
-        },
-    )
-    return Exchange(each.domain, random_bits, tables)
-
-
-def _attribute(release: str, each: Exchanged) -> SensitiveAttribute:
-    weights = invert(each.operator)
-    return SensitiveAttribute(
-        release=release,
-        name=each.domain.attribute,
-        type=each.domain.catalog_type,
-        values=each.domain.values,
-        form="operator",
-        numbers={},
-        lists={"weights": weights.tolist(), "operator": each.operator.T.tolist()},
+        release,
+        MECHANISM,
+        domain,
+        operator,
+        [_guarantee(domain, epsilon)],
+        epsilon if math.isfinite(epsilon) else None,
+        attribute=domain.attribute,
     )
 
 
-def _guarantee(each: Exchanged) -> Guarantee:
-    attribute, epsilon = each.domain.attribute, each.epsilon
+def _guarantee(domain: Domain, epsilon: float) -> Guarantee:
+    """Return the guarantee of an epsilon, which is infinite if a published value excludes a true one."""
+    attribute = domain.attribute
     if not math.isfinite(epsilon):
         return Guarantee(
             "no_bound",
@@ -193,5 +137,5 @@ def _guarantee(each: Exchanged) -> Guarantee:
         of_value(attribute, epsilon),
         value=epsilon,
         attribute=attribute,
-        parameters={"domain_size": each.domain.size},
+        parameters={"domain_size": domain.size},
     )

@@ -8,18 +8,14 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.ledger.entries import last_of
-from duckdb_priv.methods.common.domain import warn_of_domain
 from duckdb_priv.methods.common.local_privacy import uniform_guarantees
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
 from duckdb_priv.methods.reconstruction_private.micro_groups import Sampling, sample_groups
 from duckdb_priv.methods.reconstruction_private.plan import (
-    MECHANISM,
     Decided,
     Requirement,
-    attribute_of,
-    columns_of,
     decide,
-    ledger_entry,
+    release_plan,
 )
 from duckdb_priv.methods.reconstruction_private.samples import (
     MARKED,
@@ -44,31 +40,23 @@ def plan(
     decided = decide(workspace, source, arguments)
     domain, requirement = decided.domain, decided.requirement
     perturbation = decided.perturbation
-    entry = ledger_entry(source, domain, requirement, perturbation.random_bits)
     samples, sampling = _sampled(workspace, source, release, decided)
     kernel = replace(sampling, source=replace(sampling.source, table=SAMPLED)).kernel(
-        source, perturbation, lambda sql: sql
+        source, perturbation
     )
+    kernel = replace(kernel, random_bits={"random0": perturbation.random_bits.bits}, steps=())
     draws = samples.keep()
     together = rows_together(workspace, release, requirement.sample_size)
     rows = count_of(workspace.cursor, SAMPLED)
     guarantee = requirement.guarantee(domain.attribute, grown=True)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={**requirement.parameters, "sampling": "public", "together": together},
-        kernel=replace(kernel, random_bits={"random0": perturbation.random_bits.bits}, steps=()),
-        columns=columns_of(sampling.source, domain),
-        attributes=[attribute_of(release, domain, requirement)],
-        provenance={domain.attribute: domain.provenance},
-        guarantees=[guarantee, *uniform_guarantees(domain.attribute, requirement.operator)],
-        ledger=[entry],
-        strongest=guarantee.statement,
+    guarantees = [guarantee, *uniform_guarantees(domain.attribute, requirement.operator)]
+    plan = release_plan(workspace, source, release, decided, sampling, kernel, guarantees)
+    return replace(
+        plan,
+        parameters={**plan.parameters, "together": together},
         rows_expected=rows,
         left_out=draws.waiting,
-        warnings=[
-            *warn_of_domain(domain, source),
-            *_warn_of_draws(draws.present, requirement),
-        ],
+        warnings=[*plan.warnings, *_warn_of_draws(draws.present, requirement)],
     )
 
 

@@ -23,12 +23,11 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import Drawn, open_random_bits, perturb_sql
+from duckdb_priv.release.model import SCALE
 from duckdb_priv.sqltext.quoting import identifier, same
 from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import body, expand, place, read
 
-SCALE = "scale"
-"""The published column with the number of source records that a row represents."""
 LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_group_sample"
 """Names of temporary tables."""
 LARGEST_SAMPLE = 999_999
@@ -46,11 +45,11 @@ class Sampling:
     random_bits: Mapping[str, randomness.KeyedBits | randomness.FreshBits]
     tables: Mapping[str, Table] = field(default_factory=dict)
 
-    def kernel(self, source: Source, perturbation: Drawn, sql: Callable[[str], str]) -> Kernel:
-        """Return the kernel that samples and perturbs the records of a source; ``sql`` wraps the perturbing query."""
+    def kernel(self, source: Source, perturbation: Drawn) -> Kernel:
+        """Return the kernel that samples and perturbs the records of a source."""
         return Kernel(
             reads=source.read_types,
-            select=sql(perturb_sql(self.source, [perturbation], self.source.table)),
+            select=perturb_sql(self.source, [perturbation], self.source.table),
             random_bits={**self.random_bits, "random0": perturbation.random_bits.bits},
             tables={**self.tables, **perturbation.tables()},
             steps=self.steps,

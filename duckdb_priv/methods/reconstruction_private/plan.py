@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duckdb_priv.engine.aggregates import aggregates_of
-from duckdb_priv.engine.kernel import Step, Table
+from duckdb_priv.engine.kernel import Kernel, Step, Table
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
@@ -20,15 +20,15 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, sample_size, threshold
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
-from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.perturbation import Perturbation, RandomBits, open_random_bits
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.local_privacy import own_and_other, uniform_guarantees
+from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.reconstruction_private.arguments import ReconstructionPrivateArguments
 from duckdb_priv.methods.reconstruction_private.micro_groups import (
     LARGE,
     LARGEST_SAMPLE,
     SAMPLE,
-    SCALE,
     VALUES,
     Sampling,
     as_source,
@@ -39,7 +39,7 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
 )
 from duckdb_priv.methods.reconstruction_private.samples import Samples
 from duckdb_priv.methods.reconstruction_private.values_at_once import values_at_once
-from duckdb_priv.release.model import GROUPED_BY, Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import GROUPED_BY, SCALE, Guarantee
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.templates import body, expand, read
 
@@ -167,13 +167,36 @@ def decide(
     return Decided(domain, requirement, context, perturbation)
 
 
-def columns_of(source: Source, domain: Domain) -> dict[str, str]:
-    """Return the role of each published column."""
-    return {
-        name: "sensitive" if name == domain.attribute else SCALE if name == SCALE else "public"
-        for name in source.types
-        if name == domain.attribute or name in source.public
-    }
+def release_plan(
+    workspace: Workspace,
+    source: Source,
+    release: str,
+    decided: Decided,
+    sampling: Sampling,
+    kernel: Kernel,
+    guarantees: Sequence[Guarantee],
+    *,
+    paper: bool = False,
+) -> Plan:
+    """Return the plan of the rows that a kernel makes of sampled records."""
+    domain, requirement = decided.domain, decided.requirement
+    numbers = own_and_other(domain, requirement.operator)
+    perturbed = Perturbed(
+        decided.perturbation,
+        domain.as_attribute(release, "duplicated" if paper else "scaled", numbers),
+        guarantees,
+        None if paper else requirement.operator.ldp_epsilon,
+    )
+    parameters = {**requirement.parameters, "sampling": "paper" if paper else "public"}
+    plan = plan_of(
+        workspace, source, MECHANISM, parameters, [perturbed], kernel=kernel, crowds=False
+    )
+    notes = {GROUPED_BY: sorted(name.lower() for name in source.public)}
+    return replace(
+        plan,
+        columns={**sampling.source.published_roles, SCALE: "scale"},
+        ledger=[replace(entry, grouped=True, notes=notes) for entry in plan.ledger],
+    )
 
 
 def plan(
@@ -185,19 +208,13 @@ def plan(
     """Plan a reconstruction-private release of a source."""
     decided = decide(workspace, source, arguments)
     domain, requirement, context = decided.domain, decided.requirement, decided.context
-    perturbation, random_bits = decided.perturbation, decided.perturbation.random_bits
+    perturbation = decided.perturbation
     paper = arguments.sampling == "paper"
     staged: tuple[str, ...] = ()
     if paper:
-        rule = (requirement.epsilon, requirement.delta, requirement.bound)
-        sampling, large = sample_as_in_paper(
-            workspace, source, domain, requirement.operator, rule, context
-        )
-        kernel = sampling.kernel(
-            source,
-            perturbation,
-            lambda sql: duplicated_sql(sql, source.public),
-        )
+        sampling, large = sample_as_in_paper(workspace, source, domain, requirement, context)
+        kernel = sampling.kernel(source, perturbation)
+        kernel = replace(kernel, select=duplicated_sql(kernel.select, source.public))
         expected = None
         guarantees = [_leak(domain.attribute, requirement)]
     else:
@@ -217,7 +234,7 @@ def plan(
                 # faster than collecting ``sample_size`` records of every value.
                 most = most_of_value(workspace, source, domain, size)
                 sampling = sample_groups(workspace, source, domain, size, context, most=most)
-        kernel = sampling.kernel(source, perturbation, lambda sql: sql)
+        kernel = sampling.kernel(source, perturbation)
         if samples.kept:
             samples.mark(perturbation, context)
             samples.sample(sampling, perturbation)
@@ -227,21 +244,16 @@ def plan(
             requirement.guarantee(domain.attribute),
             *uniform_guarantees(domain.attribute, requirement.operator),
         ]
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={**requirement.parameters, "sampling": "paper" if paper else "public"},
-        kernel=kernel,
+    plan = release_plan(
+        workspace, source, release, decided, sampling, kernel, guarantees, paper=paper
+    )
+    return replace(
+        plan,
         staged=staged,
-        columns=columns_of(sampling.source, domain),
-        attributes=[attribute_of(release, domain, requirement, paper=paper)],
-        provenance={domain.attribute: domain.provenance},
-        guarantees=guarantees,
-        ledger=[ledger_entry(source, domain, requirement, random_bits, paper=paper)],
-        strongest=guarantees[0].statement,
         rows_expected=expected,
         sample=paper,
         warnings=[
-            *warn_of_domain(domain, source),
+            *plan.warnings,
             *_warn_of_groups(workspace, source, domain, requirement, large),
         ],
     )
@@ -268,42 +280,6 @@ def _leak(attribute: str, requirement: Requirement) -> Guarantee:
         " defends against, and no local differential privacy holds. Use sampling := 'public' to publish.",
         attribute=attribute,
         parameters={**requirement.parameters, "domain_size": requirement.operator.domain_size},
-    )
-
-
-def attribute_of(
-    release: str, domain: Domain, requirement: Requirement, *, paper: bool = False
-) -> SensitiveAttribute:
-    """Return the catalog entry of the attribute."""
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="duplicated" if paper else "scaled",
-        numbers={
-            "own": (requirement.operator.own,) * domain.size,
-            "other": (requirement.operator.other,) * domain.size,
-        },
-    )
-
-
-def ledger_entry(
-    source: Source,
-    domain: Domain,
-    requirement: Requirement,
-    random_bits: RandomBits,
-    *,
-    paper: bool = False,
-) -> LedgerEntry:
-    """Return the ledger entry of the attribute."""
-    return LedgerEntry(
-        attribute=domain.attribute,
-        epsilon=None if paper else requirement.operator.ldp_epsilon,
-        fingerprint=random_bits.fingerprint,
-        fresh=random_bits.fresh,
-        grouped=True,
-        notes={GROUPED_BY: sorted(name.lower() for name in source.public)},
     )
 
 
@@ -339,8 +315,7 @@ def sample_as_in_paper(
     workspace: Workspace,
     source: Source,
     domain: Domain,
-    operator: Uniform,
-    requirement: tuple[float, float, Bound],
+    requirement: Requirement,
     context: Mapping[str, object],
 ) -> tuple[Sampling, int]:
     """Return the paper's sampling, whose scale is the number of copies, and the number of sampled groups.
@@ -350,12 +325,17 @@ def sample_as_in_paper(
     number of copies is visible, so it reveals the threshold and the largest frequency. That is several times more
     precise than the estimate that sampling prevents (``mechanism/reconstruction_privacy.md``).
 
-    ``requirement`` is epsilon, delta and the bound. A group with an empty sample is not published.
+    A group with an empty sample is not published.
     Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", algorithm 1.
     """
-    epsilon, delta, bound = requirement
     groups = aggregates_of(workspace, source).group_counts(domain.attribute).of_groups
-    allowed = threshold(groups.frequency, operator, epsilon, delta, bound)
+    allowed = threshold(
+        groups.frequency,
+        requirement.operator,
+        requirement.epsilon,
+        requirement.delta,
+        requirement.bound,
+    )
     thresholds = {"size": groups.size, "count": groups.count, "threshold": allowed}
     most = min(math.ceil(allowed.max()) + 1, LARGEST_SAMPLE)
     sql = group_sql(source, domain, most)

@@ -27,14 +27,11 @@ from duckdb_priv.methods.common.crowds import (
     same_group,
     sizes_of_groups,
 )
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
-from duckdb_priv.methods.common.perturbation import (
-    PerturbationByRecord,
-    open_random_bits,
-    perturb_sql,
-)
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.perturbation import PerturbationByRecord, bits_of, perturb_sql
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
-from duckdb_priv.release.model import SCALE, Guarantee, LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import SCALE, Guarantee
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import section
@@ -57,8 +54,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
     require_crowds(workspace, source, sizes, instead)
     codes = tuple(Code(domain.size) for domain in domains)
     scales = scales_of_sizes(codes, sizes, arguments.epsilon, arguments.delta)
-    context: dict[str, object] = {
-        "mechanism": MECHANISM,
+    noise: dict[str, object] = {
         "epsilon": arguments.epsilon,
         "delta": arguments.delta,
         "sizes": [domain.size for domain in domains],
@@ -66,54 +62,35 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
     }
     if source.record_id:
         # With the same random bits in two versions, their difference would show the value of a changed record.
-        context["records"] = digest_of_records(workspace, source, context)
-    perturbations = [
-        PerturbationByRecord(
-            domain,
-            open_random_bits(
-                workspace,
-                source,
-                {**context, "attribute": domain.attribute.lower(), "domain": domain.digest},
-            ),
-        )
+        noise["records"] = digest_of_records(workspace, source, {"mechanism": MECHANISM, **noise})
+    draws = [
+        PerturbationByRecord(domain, bits_of(workspace, source, MECHANISM, domain, **noise))
         for domain in domains
     ]
-    guarantees = _guarantees(source, domains, arguments, sizes, scales)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={"epsilon": arguments.epsilon, "delta": arguments.delta},
-        kernel=_kernel(source, perturbations, scales),
+    plan = plan_of(
+        workspace,
+        source,
+        MECHANISM,
+        {"epsilon": arguments.epsilon, "delta": arguments.delta},
+        [
+            Perturbed(
+                draw,
+                draw.domain.as_attribute(release, "by_group", {}),
+                [_shuffle_guarantee(source, draw.domain, domains, arguments, sizes)],
+                arguments.epsilon,
+                arguments.delta,
+            )
+            for draw in draws
+        ],
+        kernel=_kernel(source, draws, scales),
+        crowds=False,
+    )
+    return replace(
+        plan,
         staged=(GROUPS,),
-        columns=source.published_roles | {SCALE: "scale"},
-        attributes=[
-            SensitiveAttribute(
-                release=release,
-                name=domain.attribute,
-                type=domain.catalog_type,
-                values=domain.values,
-                form="by_group",
-                numbers={},
-            )
-            for domain in domains
-        ],
-        provenance={domain.attribute: domain.provenance for domain in domains},
-        guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                attribute=each.domain.attribute,
-                epsilon=arguments.epsilon,
-                delta=arguments.delta,
-                fingerprint=each.random_bits.fingerprint,
-                fresh=each.random_bits.fresh,
-            )
-            for each in perturbations
-        ],
-        strongest=guarantees[0].statement,
-        rows_expected=source.rows,
-        warnings=[
-            *(warning for domain in domains for warning in warn_of_domain(domain, source)),
-            *_warn_of_small_groups(source, sizes),
-        ],
+        columns={**plan.columns, SCALE: "scale"},
+        guarantees=[*plan.guarantees, *(_local_guarantee(each, scales) for each in domains)],
+        warnings=[*plan.warnings, *_warn_of_small_groups(source, sizes)],
     )
 
 
@@ -185,58 +162,51 @@ def _kernel(
     )
 
 
-def _guarantees(
+def _shuffle_guarantee(
     source: Source,
+    domain: Domain,
     domains: Sequence[Domain],
     arguments: ShuffledArguments,
     sizes: Mapping[int, int],
-    scales: Mapping[int, float],
-) -> list[Guarantee]:
-    alone = sizes.get(1, 0)
-    found = []
-    for domain in domains:
-        of = f"the true {domain.attribute}"
-        if len(domains) > 1:
-            of = f"the true {domain.attribute}, and all other sensitive attributes together,"
-        found.append(
-            Guarantee(
-                "shuffle_privacy",
-                "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
-                f" between two values of {of} of a record by a factor of {factor(arguments.epsilon)} (epsilon ="
-                f" {arguments.epsilon:g}), except with probability delta = {arguments.delta:g}. The record hides among"
-                " the records with the same public columns, whose order says nothing."
-                + (
-                    f" {alone} of {source.rows} records are unique in theirs; for these the same holds without"
-                    " a delta."
-                    if alone
-                    else ""
-                )
-                + " A change of any record redraws all of them.",
-                value=arguments.epsilon,
-                attribute=domain.attribute,
-                parameters={
-                    "delta": arguments.delta,
-                    "domain_sizes": [each.size for each in domains],
-                    "smallest_group": min(sizes),
-                    "records_alone": alone,
-                },
-            )
+) -> Guarantee:
+    alone, of = sizes.get(1, 0), f"the true {domain.attribute}"
+    if len(domains) > 1:
+        of = f"the true {domain.attribute}, and all other sensitive attributes together,"
+    return Guarantee(
+        "shuffle_privacy",
+        "For someone who knows all other records and sees the release, but not the secret, it changes the odds"
+        f" between two values of {of} of a record by a factor of {factor(arguments.epsilon)} (epsilon ="
+        f" {arguments.epsilon:g}), except with probability delta = {arguments.delta:g}. The record hides among"
+        " the records with the same public columns, whose order says nothing."
+        + (
+            f" {alone} of {source.rows} records are unique in theirs; for these the same holds without a delta."
+            if alone
+            else ""
         )
-    for domain in domains:
-        largest = max(sizes)
-        operator = Uniform(scaled_retention(scales[largest], domain.size), domain.size)
-        found.append(
-            Guarantee(
-                "local_differential_privacy",
-                f"For someone who learns which row is a record's, the odds between two values of"
-                f" {domain.attribute} change by a factor of {factor(operator.ldp_epsilon)} (epsilon ="
-                f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
-                value=operator.ldp_epsilon,
-                attribute=domain.attribute,
-                parameters={"domain_size": domain.size, "largest_group": largest},
-            )
-        )
-    return found
+        + " A change of any record redraws all of them.",
+        value=arguments.epsilon,
+        attribute=domain.attribute,
+        parameters={
+            "delta": arguments.delta,
+            "domain_sizes": [each.size for each in domains],
+            "smallest_group": min(sizes),
+            "records_alone": alone,
+        },
+    )
+
+
+def _local_guarantee(domain: Domain, scales: Mapping[int, float]) -> Guarantee:
+    largest = max(scales)
+    operator = Uniform(scaled_retention(scales[largest], domain.size), domain.size)
+    return Guarantee(
+        "local_differential_privacy",
+        f"For someone who learns which row is a record's, the odds between two values of"
+        f" {domain.attribute} change by a factor of {factor(operator.ldp_epsilon)} (epsilon ="
+        f" {operator.ldp_epsilon:.4g}) in the largest group, of {largest} records, and less in smaller ones.",
+        value=operator.ldp_epsilon,
+        attribute=domain.attribute,
+        parameters={"domain_size": domain.size, "largest_group": largest},
+    )
 
 
 def _warn_of_small_groups(source: Source, sizes: Mapping[int, int]) -> list[str]:

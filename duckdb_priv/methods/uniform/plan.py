@@ -15,16 +15,10 @@ from duckdb_priv.mechanism.uniform import (
     epsilon_retention,
     max_retention,
 )
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains, warn_of_domain
-from duckdb_priv.methods.common.local_privacy import (
-    uniform_attribute,
-    uniform_guarantees,
-    uniform_perturbation,
-)
-from duckdb_priv.methods.common.perturbation import perturb_kernel
-from duckdb_priv.methods.common.shuffles import shuffle_guarantees
+from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.local_privacy import uniformly_perturbed
+from duckdb_priv.methods.common.perturbed import of_each, plan_of
 from duckdb_priv.methods.uniform.arguments import UniformArguments
-from duckdb_priv.release.model import LedgerEntry
 
 MECHANISM = "uniform"
 
@@ -34,49 +28,14 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: UniformA
     domains = open_domains(workspace, source, given_domains(arguments.domain, source))
     limits = _limits(arguments)
     operators = [_operator(arguments, domain, limits) for domain in domains]
-    perturbations = [
-        uniform_perturbation(workspace, source, domain, operator)
+    retentions = dict(zip(source.sensitive, (each.retention for each in operators), strict=True))
+    stated = {"rho1": limits[0], "rho2": limits[1]} if limits else {}
+    perturbed = [
+        uniformly_perturbed(workspace, source, release, domain, operator, limits)
         for domain, operator in zip(domains, operators, strict=True)
     ]
-    guarantees = [
-        guarantee
-        for domain, operator in zip(domains, operators, strict=True)
-        for guarantee in uniform_guarantees(domain.attribute, operator, limits)
-    ]
-    strongest = guarantees[0].statement
-    attributes = [
-        uniform_attribute(release, domain, operator)
-        for domain, operator in zip(domains, operators, strict=True)
-    ]
-    guarantees += shuffle_guarantees(workspace, source, attributes)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={
-            "retention": {
-                domain.attribute: operator.retention
-                for domain, operator in zip(domains, operators, strict=True)
-            }
-            if len(domains) > 1
-            else operators[0].retention,
-            **({"rho1": limits[0], "rho2": limits[1]} if limits else {}),
-        },
-        kernel=perturb_kernel(source, perturbations),
-        columns=source.published_roles,
-        attributes=attributes,
-        provenance={domain.attribute: domain.provenance for domain in domains},
-        guarantees=guarantees,
-        ledger=[
-            LedgerEntry(
-                attribute=each.domain.attribute,
-                epsilon=operator.ldp_epsilon,
-                fingerprint=each.random_bits.fingerprint,
-                fresh=each.random_bits.fresh,
-            )
-            for each, operator in zip(perturbations, operators, strict=True)
-        ],
-        strongest=strongest,
-        rows_expected=source.rows,
-        warnings=[warning for domain in domains for warning in warn_of_domain(domain, source)],
+    return plan_of(
+        workspace, source, MECHANISM, {"retention": of_each(retentions), **stated}, perturbed
     )
 
 
