@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from duckdb_priv.engine.source import Source, key_expression
-from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.release.model import group_column
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import section
@@ -18,45 +18,39 @@ def audit(subject: Subject) -> list[AuditRow]:
     lists = {"name": name, "table": subject.table, "group": group}
     ((smallest, sound),) = subject.workspace.rows(section("audits", "lists", **lists))
     rows = [
-        finding(
+        subject.finding(
             "l_diversity",
             "The largest probability that a group by itself gives one of its values: 1 over the number of records,"
             " which all have different values.",
             1 / smallest,
             bool(sound and smallest >= diversity),
-            subject.attribute.name,
             l=diversity,
         ),
-        finding(
+        subject.finding(
             "certain_candidates",
             "Someone who finds a person's record by its public columns knows that the true value is one of this many:"
             " all others are excluded.",
             float(smallest),
-            None,
-            subject.attribute.name,
             of=subject.attribute.size,
         ),
-        finding(
+        subject.finding(
             "insiders",
             "Someone who knows the values of this many records of a group, or can rule out as many candidates of a"
             " person, knows the last one with certainty.",
             float(smallest - 1),
-            None,
-            subject.attribute.name,
         ),
     ]
-    true = subject.true_counts()
+    true = subject.true_counts
     if true is None or subject.source is None:
-        return [*rows, source_changed(subject)]
+        return [*rows, subject.source_changed()]
     return [
         *rows,
         _exact_counts(subject, true),
-        finding(
+        subject.finding(
             "eligible",
             "No value is in more than 1 of l records of the source, so groups of different values exist.",
             float(true.max() / true.sum()),
             bool(true.max() * diversity <= true.sum()),
-            subject.attribute.name,
             l=diversity,
         ),
         *_correlation(subject, subject.source),
@@ -75,13 +69,11 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
     )
     listed = dict(subject.workspace.rows(query))
     shown = np.array([listed.get(value, 0) for value in subject.attribute.values])
-    return finding(
+    return subject.finding(
         "exact_counts",
         "The largest error of the published counts of values in the source. The true values of every group are"
         " published, so small counts are not protected at all.",
         float(np.abs(shown - true).max()),
-        None,
-        subject.attribute.name,
     )
 
 
@@ -92,13 +84,11 @@ def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
         return []
     posterior, column = max(found)
     return [
-        finding(
+        subject.finding(
             "posterior_by_correlation",
             "The posterior of the likeliest value of a record's group, on average over the records, for someone who"
             " also knows how often each value occurs with each value of one public column.",
             posterior,
-            None,
-            subject.attribute.name,
             column=column,
         )
     ]

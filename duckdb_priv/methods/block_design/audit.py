@@ -17,8 +17,6 @@ from duckdb_priv.methods.common.findings import (
     Subject,
     audit_epsilon,
     audit_posterior,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.local_privacy import audit_limits, audit_uniform
 from duckdb_priv.methods.common.operator_audit import stored_code
@@ -42,9 +40,9 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
         audit_epsilon(subject, math.log(amplification), "block"),
         *audit_limits(subject, amplification),
     ]
-    true, shown = subject.true_counts(), subject.shown_counts()
-    if true is None or true.sum() != shown.sum():
-        return [*rows, source_changed(subject)]
+    true = subject.same_counts
+    if true is None:
+        return [*rows, subject.source_changed()]
     within = sums_by_block(true, blocks.count, blocks.stride, blocks.first)
     outside = true.sum() - within
     mean = held * within + free * outside
@@ -52,7 +50,7 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
     return [
         *rows,
         _posterior(subject, blocks, held, free, true / true.sum()),
-        subject.noise_as_stated(shown, mean, spread),
+        subject.noise_as_stated(mean, spread),
     ]
 
 
@@ -60,7 +58,7 @@ def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) 
     """Return a finding: whether any two values share equally many blocks, as the stated probabilities require."""
     _, given = subject.claims["local_differential_privacy"]
     follows = code.other(amplification)
-    return finding(
+    return subject.finding(
         "operator",
         "The probability that a record reports a block with a given other value. It is the same for every true value,"
         " since every value is in equally many blocks, and so are any two values.",
@@ -69,7 +67,6 @@ def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) 
         and code.shared == given["shared"]
         and abs(follows - subject.attribute.numbers["other"][0]) <= 1e-9
         and amplification > 1,
-        subject.attribute.name,
         blocks=code.outcomes,
         holding=code.holding,
         shared=code.shared,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,11 @@ class Audited:
     claims: Mapping[str, tuple[float | None, dict[str, Any]]]
     """By guarantee: the value and the parameters in the catalog."""
 
+    def columns(self, role: str) -> list[str]:
+        """Return the attributes of the release that have a role."""
+        query = "SELECT attribute FROM priv.attribute WHERE release = ? AND role = ?"
+        return [name for (name,) in self.workspace.rows(query, [self.release, role])]
+
 
 @dataclass(frozen=True)
 class Subject(Audited):
@@ -101,15 +107,33 @@ class Subject(Audited):
 
     attribute: SensitiveAttribute
 
+    def finding(
+        self,
+        name: str,
+        statement: str,
+        value: float | None,
+        holds: bool | None = None,
+        *,
+        unit: str | None = None,
+        **parameters: Any,
+    ) -> AuditRow:
+        """Return one row of an audit, about this attribute."""
+        return finding(name, statement, value, holds, self.attribute.name, unit=unit, **parameters)
+
+    def source_changed(self) -> AuditRow:
+        """Return the row which says that the source has changed, so that no comparison is possible."""
+        return self.finding(
+            "source",
+            "The source is no longer what was published, so nothing is compared with it.",
+            None,
+        )
+
     def public_columns(self) -> list[str]:
         """Return the public columns that are about many records, not about single people."""
         if self.source is None:
             return []
         found = []
-        for (name,) in self.workspace.rows(
-            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'public' ORDER BY ALL",
-            [self.attribute.release],
-        ):
+        for name in sorted(self.columns("public")):
             if SCALAR.match(self.source.types.get(name, "")):
                 column = f"count(DISTINCT {identifier(name)})"
                 ((values,),) = self.workspace.rows(select([column], self.source.table))
@@ -117,16 +141,24 @@ class Subject(Audited):
                     found.append(name)
         return found
 
+    @cached_property
     def true_counts(self) -> NDArray[np.float64] | None:
-        """Count the values of the domain in the source; None if the source has changed."""
+        """The number of source records with each value of the domain; None if the source has changed."""
         if self.source is None:
             return None
         column = key_expression(self.attribute.name, self.source.types[self.attribute.name])
         counts = self._counts(self.source.table, column)
         return counts if counts.sum() == self.source.rows else None
 
+    @cached_property
+    def same_counts(self) -> NDArray[np.float64] | None:
+        """The true counts; None if the source has changed, or has another number of records than the release."""
+        true = self.true_counts
+        return true if true is not None and true.sum() == self.shown_counts.sum() else None
+
+    @cached_property
     def shown_counts(self) -> NDArray[np.float64]:
-        """Count the values of the domain in the published table, or the blocks that records show."""
+        """The number of published rows with each value of the domain, or each block that records show."""
         column, blocks = identifier(self.attribute.column), self.attribute.blocks
         return self._counts(self.table, column, map(str, range(blocks.count)) if blocks else None)
 
@@ -137,28 +169,26 @@ class Subject(Audited):
         labels = self.attribute.values if labels is None else labels
         return np.array([found.get(label, 0) for label in labels], dtype=np.float64)
 
-    def noise_as_stated(
-        self, shown: NDArray[np.float64], mean: NDArray[np.float64], spread: NDArray[np.float64]
-    ) -> AuditRow:
-        """Test whether the published counts are plausible for the operator and the source.
+    def noise_as_stated(self, mean: NDArray[np.float64], spread: NDArray[np.float64]) -> AuditRow:
+        """Test whether the published counts are plausible for their mean and variance, given the source.
 
         Given the source, a published count is a sum of independent draws with unequal probabilities; a
         binomial of the same mean has tails that are no lighter (Hoeffding 1956), so the test errs
         towards no alarm.
         """
+        shown = self.shown_counts
         total = shown.sum()
         tail = np.minimum(
             binomial.cdf(shown, int(total), mean / total),
             binomial.sf(shown - 1, int(total), mean / total),
         )
         deviations = np.abs(shown - mean) / np.sqrt(np.maximum(spread, 1e-9))
-        return finding(
+        return self.finding(
             "noise_as_stated",
             "The published counts fit the source and the stated operator: the largest deviation, in standard"
             " errors.",
             float(deviations.max()),
             bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
-            self.attribute.name,
             false_alarm=FALSE_ALARM,
         )
 
@@ -166,13 +196,12 @@ class Subject(Audited):
 def audit_epsilon(subject: Subject, epsilon: float, shown: str = "noisy value") -> AuditRow:
     """Check the local differential privacy of an attribute; ``shown`` names a record's published value."""
     claimed = subject.claims["local_differential_privacy"][0] or 0.0
-    return finding(
+    return subject.finding(
         "local_differential_privacy",
         f"From one {shown} alone: the odds between two true values change by a factor of {factor(epsilon)}."
         + weak(epsilon),
         epsilon,
         epsilon <= claimed * (1 + TOLERANCE),
-        subject.attribute.name,
         claimed=claimed,
     )
 
@@ -185,23 +214,10 @@ def audit_posterior(
 ) -> AuditRow:
     """Return the largest posterior of a true value; ``highest`` and ``prior`` have an entry for each value."""
     top = int(highest.argmax())
-    return finding(
+    return subject.finding(
         "largest_posterior",
         f"The largest posterior of a true value that {shown} causes, for someone who knows the true frequencies.",
         float(highest[top]),
-        None,
-        subject.attribute.name,
         of=subject.attribute.values[top],
         prior=float(prior[top]),
-    )
-
-
-def source_changed(subject: Subject) -> AuditRow:
-    """Return the row which says that the source has changed, so that no comparison is possible."""
-    return finding(
-        "source",
-        "The source is no longer what was published, so nothing is compared with it.",
-        None,
-        None,
-        subject.attribute.name,
     )

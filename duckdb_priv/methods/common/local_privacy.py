@@ -14,8 +14,6 @@ from duckdb_priv.methods.common.findings import (
     Subject,
     audit_epsilon,
     audit_posterior,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.perturbation import Perturbation, bits_of
 from duckdb_priv.methods.common.perturbed import Perturbed
@@ -99,15 +97,15 @@ def audit_uniform(subject: Subject) -> list[AuditRow]:
     own, other = subject.attribute.numbers["own"][0], subject.attribute.numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
     rows = [*audit_draw(subject, own, other), *audit_limits(subject, own / other)]
-    true, shown = subject.true_counts(), subject.shown_counts()
-    if true is None or true.sum() != shown.sum():
-        return [*rows, source_changed(subject)]
+    true = subject.same_counts
+    if true is None:
+        return [*rows, subject.source_changed()]
     mean = operator.retention * true + other * true.sum()
     spread = true * own * (1 - own) + (true.sum() - true) * other * (1 - other)
     return [
         *rows,
         *_posteriors(subject, operator, true),
-        subject.noise_as_stated(shown, mean, spread),
+        subject.noise_as_stated(mean, spread),
     ]
 
 
@@ -119,12 +117,11 @@ def audit_draw(subject: Subject, own: float, other: float) -> list[AuditRow]:
 
 def _operator(subject: Subject, own: float, other: float) -> AuditRow:
     total = own + (subject.attribute.size - 1) * other
-    return finding(
+    return subject.finding(
         "operator",
         "The probabilities with which a true value is published sum to one, and their matrix can be inverted.",
         total,
         abs(total - 1) <= 1e-9 and own > other,
-        subject.attribute.name,
         retention=own - other,
         domain_size=subject.attribute.size,
     )
@@ -140,20 +137,18 @@ def audit_limits(subject: Subject, gamma: float) -> list[AuditRow]:
     down = rho2 / (rho2 + gamma * (1 - rho2))
     limits = {"rho1": rho1, "rho2": rho2, "gamma": amplification_gamma(rho1, rho2)}
     return [
-        finding(
+        subject.finding(
             "upward_privacy",
             f"A prior of {rho1:g} for a true value becomes a posterior of at most {up:.6g}, whatever is published.",
             up,
             up <= rho2 * (1 + TOLERANCE),
-            subject.attribute.name,
             **limits,
         ),
-        finding(
+        subject.finding(
             "downward_privacy",
             f"A prior of {rho2:g} for a true value becomes a posterior of at least {down:.6g}, whatever is published.",
             down,
             down >= rho1 * (1 - TOLERANCE),
-            subject.attribute.name,
             **limits,
         ),
     ]
@@ -163,12 +158,10 @@ def _posteriors(subject: Subject, operator: Uniform, true: np.ndarray) -> list[A
     high, low = operator.posteriors(true / true.sum())
     return [
         audit_posterior(subject, high, true / true.sum()),
-        finding(
+        subject.finding(
             "smallest_posterior",
             "The smallest posterior of an occurring value that one noisy value alone causes, for someone who knows"
             " the true frequencies.",
             float(low[true > 0].min()),
-            None,
-            subject.attribute.name,
         ),
     ]

@@ -23,7 +23,6 @@ from duckdb_priv.methods.common.findings import (
     Subject,
     audit_epsilon,
     audit_posterior,
-    finding,
 )
 from duckdb_priv.release.model import Blocks, SensitiveAttribute
 
@@ -93,21 +92,19 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
     classes = identifiability_classes(operator, tolerance=ROUNDING)
     condition = condition_number(operator) if classes.max() == len(operator) - 1 else np.inf
     rows = [
-        finding(
+        subject.finding(
             "operator",
             "The probabilities with which a true value is published sum to one: the largest difference.",
             off,
             off <= COLUMN_SUM_TOLERANCE and bool((operator >= 0).all()),
-            subject.attribute.name,
             domain_size=len(operator),
         ),
-        finding(
+        subject.finding(
             "condition_number",
             "How much reconstruction can enlarge an error; NULL if some values cannot be distinguished.",
             condition if np.isfinite(condition) else None,
             # If two values have the same noise, the release reports that and offers no linear estimate.
             bool(condition <= MAX_CONDITION_NUMBER) or "not_distinguished" in subject.claims,
-            subject.attribute.name,
             largest=MAX_CONDITION_NUMBER,
         ),
     ]
@@ -121,7 +118,5 @@ def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> li
     posteriors = largest_posterior(operator, true)
     return [
         audit_posterior(subject, posteriors, true / true.sum()),
-        subject.noise_as_stated(
-            subject.shown_counts(), operator @ true, (operator * (1 - operator)) @ true
-        ),
+        subject.noise_as_stated(operator @ true, (operator * (1 - operator)) @ true),
     ]

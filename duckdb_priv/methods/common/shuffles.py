@@ -23,7 +23,7 @@ from duckdb_priv.mechanism.shuffle import (
 from duckdb_priv.mechanism.shuffled_retention import joint_epsilon, size_class
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
-from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject, finding
+from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject
 from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.catalog import sensitive_attributes
 from duckdb_priv.release.model import SCALE, Guarantee, SensitiveAttribute
@@ -147,7 +147,7 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
         for share in given["epsilons"]
     }
     return [
-        finding(
+        subject.finding(
             "shuffle_privacy",
             f"Among the records with the same public columns, and at delta = {given['delta']:g}: epsilon of the"
             " smallest group.",
@@ -156,7 +156,6 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
                 found[share] <= claimed * (1 + TOLERANCE)
                 for share, claimed in given["epsilons"].items()
             ),
-            subject.attribute.name,
             claimed=worst,
             epsilons=found,
         )
@@ -240,11 +239,10 @@ def audit_order(subject: Subject) -> AuditRow:
         f" FROM (SELECT *, row_number() OVER () AS _priv_place FROM {subject.table}))"
         " WHERE _priv_place <> belongs"
     )[0]
-    return finding(
+    return subject.finding(
         "order_of_rows",
         "How many rows are not in the order of their own columns. That order reveals nothing about the order of the"
         " source.",
         float(moved),
         moved == 0,
-        subject.attribute.name,
     )

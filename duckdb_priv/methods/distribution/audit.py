@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from duckdb_priv.engine.source import Source, key_expression
-from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import section
 
@@ -14,31 +14,28 @@ def audit(subject: Subject) -> list[AuditRow]:
     """Check that published values do not depend on true ones; measure the published counts and the lost association."""
     own, other = (np.array(subject.attribute.numbers[name]) for name in ("own", "other"))
     rows = [
-        finding(
+        subject.finding(
             "independence",
             "The largest difference between the probabilities of a shown value for two true values: every record"
             " shows a value with the same probability.",
             float(np.abs(own - other).max()),
             bool((own == other).all()),
-            subject.attribute.name,
         )
     ]
-    true = subject.true_counts()
+    true = subject.true_counts
     if true is None or subject.source is None:
-        return [*rows, source_changed(subject)]
+        return [*rows, subject.source_changed()]
     total = true.sum()
     return [
         *rows,
-        finding(
+        subject.finding(
             "exact_counts",
             "The largest error of the published counts of values in the source. Small counts are not protected, and two"
             " releases show exactly what has changed.",
             float(np.abs(own * total - true).max()),
-            None,
-            subject.attribute.name,
         ),
         *_lost(subject, subject.source),
-        subject.noise_as_stated(subject.shown_counts(), own * total, own * (1 - own) * total),
+        subject.noise_as_stated(own * total, own * (1 - own) * total),
     ]
 
 
@@ -51,13 +48,11 @@ def _lost(subject: Subject, source: Source) -> list[AuditRow]:
         return []
     distance, column = max(distances)
     return [
-        finding(
+        subject.finding(
             "lost_association",
             "The share of the records that would have to change their value until values depend on no public column, as"
             " in the release. Counts of parts of the table are off by about as much.",
             distance,
-            None,
-            subject.attribute.name,
             column=column,
         )
     ]

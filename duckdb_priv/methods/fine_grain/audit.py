@@ -12,8 +12,6 @@ from duckdb_priv.methods.common.findings import (
     TOLERANCE,
     AuditRow,
     Subject,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.operator_audit import audit_against_source, audit_operator
 from duckdb_priv.methods.common.shuffles import audit_shuffle
@@ -28,15 +26,13 @@ def _audit_alone(subject: Subject) -> list[AuditRow]:
     """Recompute the claims for a single record: the worst posteriors of every requirement."""
     operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
     rows = audit_operator(subject, operator.matrix())
-    true = subject.true_counts()
-    if true is not None and true.sum() != subject.shown_counts().sum():
-        true = None
     _, claim = subject.claims["fine_grain_privacy"]
     requirements = _requirements(subject, claim)
     if requirements is not None:
         rows += _odds(subject, operator, requirements, claim["direction"])
+    true = subject.same_counts
     if true is None:
-        return [*rows, source_changed(subject)]
+        return [*rows, subject.source_changed()]
     return [*rows, *audit_against_source(subject, operator.matrix(), true)]
 
 
@@ -71,23 +67,21 @@ def _odds(
         rho1, rho2 = float(requirements.rho1[k]), float(requirements.rho2[k])
         limits = {"of": subject.attribute.values[value], "rho1": rho1, "rho2": rho2}
         rows += [
-            finding(
+            subject.finding(
                 "upward_privacy",
                 f"A prior of {rho1:.6g} for this value becomes a posterior of at most {highest[k]:.6g}, whatever is"
                 " published and whatever else was likely.",
                 float(highest[k]),
                 bool(rise[k] <= factors[k]),
-                subject.attribute.name,
                 **limits,
             ),
-            finding(
+            subject.finding(
                 "downward_privacy",
                 f"A prior of {rho2:.6g} for this value becomes a posterior of at least {lowest[k]:.6g}, whatever is"
                 " published and whatever else was likely.",
                 float(lowest[k]),
                 # Direction 'upward' claims nothing here, so the finding is for information only.
                 bool(fall[k] <= factors[k]) if direction == "both" else None,
-                subject.attribute.name,
                 **limits,
             ),
         ]

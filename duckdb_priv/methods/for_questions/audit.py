@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from duckdb_priv.mechanism.questions import exact_amplification
-from duckdb_priv.methods.common.findings import AuditRow, Subject, finding, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.methods.common.local_privacy import audit_limits
 from duckdb_priv.methods.common.operator_audit import (
     audit_against_source,
@@ -22,18 +22,17 @@ def audit(subject: Subject) -> list[AuditRow]:
     claimed = subject.claims["local_differential_privacy"][1]["amplification"]
     rows = [
         *audit_operator(subject, operator),
-        finding(
+        subject.finding(
             "largest_likelihood_ratio",
             "The largest ratio of two probabilities of the same published value, computed from the integers that"
             " draw the records. It does not exceed the claim.",
             float(exact),
             exact <= Fraction(claimed),
-            subject.attribute.name,
         ),
         *audit_limits(subject, float(exact)),
         *audit_shuffle(subject),
     ]
-    true = subject.true_counts()
-    if true is None or true.sum() != subject.shown_counts().sum():
-        return [*rows, source_changed(subject)]
+    true = subject.same_counts
+    if true is None:
+        return [*rows, subject.source_changed()]
     return [*rows, *audit_against_source(subject, operator, true)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckdb_priv.methods.common.findings import AuditRow, Subject, source_changed
+from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.methods.common.operator_audit import (
     audit_against_source,
     audit_operator,
@@ -20,7 +20,7 @@ def _audit_alone(subject: Subject) -> list[AuditRow]:
     """Recompute the claims for a single record: its epsilon and posteriors."""
     operator = stored_operator(subject.attribute)
     rows = audit_operator(subject, operator)
-    true = subject.true_counts()
-    if true is None or true.sum() != subject.shown_counts().sum():
-        return [*rows, source_changed(subject)]
+    true = subject.same_counts
+    if true is None:
+        return [*rows, subject.source_changed()]
     return [*rows, *audit_against_source(subject, operator, true)]

@@ -18,8 +18,6 @@ from duckdb_priv.methods.common.findings import (
     FALSE_ALARM,
     AuditRow,
     Subject,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.local_privacy import audit_draw
 from duckdb_priv.methods.reconstruction_private.plan import FINE
@@ -39,17 +37,17 @@ def audit(subject: Subject) -> list[AuditRow]:
     if "reconstruction_privacy_of_the_paper" in subject.claims:
         return _paper(subject, operator)
     _, claim = subject.claims["reconstruction_privacy"]
-    public = _public(subject)
+    public = subject.columns("public")
     rows = [*audit_draw(subject, own, other), _sample_size(subject, operator, claim)]
-    if subject.true_counts() is None or subject.source is None:
-        return [*rows, source_changed(subject)]
+    if subject.true_counts is None or subject.source is None:
+        return [*rows, subject.source_changed()]
     kind = subject.source.types[subject.attribute.name]
     sensitive = f"s.{key_expression(subject.attribute.name, kind)}"
     counts = count_groups(subject.workspace, subject.source.table, public, sensitive)
     if claim.get("grown"):
         return [*rows, *_grown(subject, operator, claim, public)]
     if subject.source.rows != last_of(subject.workspace.cursor, subject.attribute.release).records:
-        return [*rows, source_changed(subject)]
+        return [*rows, subject.source_changed()]
     represented, largest = _represented(subject, public, claim["sample_size"])
     rows += [
         represented,
@@ -66,12 +64,12 @@ def audit(subject: Subject) -> list[AuditRow]:
 def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
     """Return the findings about a release with the paper's sampling: the sampled groups, and what copies reveal."""
     _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
-    if subject.true_counts() is None or subject.source is None:
-        return [source_changed(subject)]
+    if subject.true_counts is None or subject.source is None:
+        return [subject.source_changed()]
     kind = subject.source.types[subject.attribute.name]
     sensitive = f"s.{key_expression(subject.attribute.name, kind)}"
     groups = count_groups(
-        subject.workspace, subject.source.table, _public(subject), sensitive
+        subject.workspace, subject.source.table, subject.columns("public"), sensitive
     ).of_groups
     allowed = threshold(
         groups.frequency, operator, claim["epsilon"], claim["delta"], claim["bound"]
@@ -80,34 +78,21 @@ def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
     copied = sampled & (groups.size > 3 * allowed)
     total, records = groups.number.sum(), (groups.number * groups.size).sum()
     return [
-        finding(
+        subject.finding(
             "violating_groups_before",
             "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
             " groups are sampled.",
             100 * groups.number[sampled].sum() / total,
-            None,
-            subject.attribute.name,
             records_percent=100 * (groups.number * groups.size)[sampled].sum() / records,
             groups=int(total),
         ),
-        finding(
+        subject.finding(
             "largest_frequencies_given_away",
             "Records, in percent, in micro groups whose records appear three times or more: the copies reveal the"
             " largest frequency.",
             100 * (groups.number * groups.size)[copied].sum() / records,
             not copied.any(),
-            subject.attribute.name,
         ),
-    ]
-
-
-def _public(subject: Subject) -> list[str]:
-    return [
-        name
-        for (name,) in subject.workspace.rows(
-            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'public'",
-            [subject.attribute.release],
-        )
     ]
 
 
@@ -115,12 +100,11 @@ def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> 
     allowed = sample_size(
         operator, claim["epsilon"], claim["delta"], claim["bound"], claim["max_frequency"]
     )
-    return finding(
+    return subject.finding(
         "sample_size",
         "The number of records that may represent a micro group, from public numbers alone.",
         allowed,
         claim["sample_size"] <= allowed,
-        subject.attribute.name,
         claimed=claim["sample_size"],
     )
 
@@ -140,24 +124,22 @@ def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditR
         f" FROM {subject.table} AS s GROUP BY ALL) AS b ON {same}"
     )[0]
     return (
-        finding(
+        subject.finding(
             "groups_represented",
             "Micro groups with the wrong number of published rows, or whose scales do not add up to their size.",
             wrong,
             wrong == 0,
-            subject.attribute.name,
         ),
         _largest_sample(subject, largest, size),
     )
 
 
 def _largest_sample(subject: Subject, largest: int, allowed: int) -> AuditRow:
-    return finding(
+    return subject.finding(
         "largest_sample",
         "The largest number of rows that represent one micro group.",
         largest,
         largest <= allowed,
-        subject.attribute.name,
         allowed=allowed,
     )
 
@@ -166,7 +148,7 @@ def _grown(
     subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str]
 ) -> list[AuditRow]:
     """Return the findings about samples that have grown: rows per group, in this version and in all versions."""
-    size, name = claim["sample_size"], subject.attribute.name
+    size = claim["sample_size"]
     ((largest,),) = subject.workspace.rows(
         f"SELECT max(rows) FROM (SELECT {aliased(public)} count(*) AS rows FROM {subject.table} AS s GROUP BY ALL)"
     )
@@ -181,23 +163,20 @@ def _grown(
     )
     return [
         _largest_sample(subject, largest, size),
-        finding(
+        subject.finding(
             "rows_in_all_versions",
             "The largest number of records that are in one micro group now and were its rows in some version. It is"
             " more than allowed if records came back to it.",
             present,
             present <= size,
-            name,
             allowed=size,
         ),
-        finding(
+        subject.finding(
             "exact_tails",
             "Take a value that max_frequency of a group have, and someone who has all versions and all rows that the"
             " group ever had. The smaller of the two probabilities that they reconstruct its frequency wrong by more"
             " than the factor epsilon, upwards or downwards, if the frequency had not changed though its records did.",
             float(min(upper, lower)),
-            None,
-            name,
             upper=float(upper),
             lower=float(lower),
             rows=ever,
@@ -219,29 +198,24 @@ def _violations(
     before = inside.where(inside.size > allowed)
     after = inside.where(np.minimum(inside.size, claim["sample_size"]) > allowed)
     return [
-        finding(
+        subject.finding(
             "violating_groups_before",
             "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
             " groups are sampled.",
             100 * before.number.sum() / total,
-            None,
-            subject.attribute.name,
             records_percent=100 * (before.number * before.size).sum() / records,
             groups=int(total),
         ),
-        finding(
+        subject.finding(
             "violating_groups_after",
             "Micro groups of which more rows are published than the bound allows, in percent.",
             100 * after.number.sum() / total,
             after.number.sum() == 0,
-            subject.attribute.name,
         ),
-        finding(
+        subject.finding(
             "groups_outside_the_claim",
             "Micro groups with a value above max_frequency, in percent: nothing is promised for them.",
             100 * (1 - inside.number.sum() / total),
-            None,
-            subject.attribute.name,
             max_frequency=claim["max_frequency"],
         ),
     ]
@@ -253,19 +227,18 @@ def _tails(
     """Return the smallest exact tail over all values of all groups that the claim covers."""
     cells = counts.where(counts.frequency <= claim["max_frequency"])
     if not len(cells.size):
-        return finding("exact_tails", "No group is within the claim.", None, None, subject.attribute.name)  # fmt: skip
+        return subject.finding("exact_tails", "No group is within the claim.", None)  # fmt: skip
     pairs = np.unique(np.stack([cells.size, cells.count]), axis=1)
     published = np.minimum(pairs[0], claim["sample_size"])
     upper, lower = tails(pairs[0], pairs[1], operator, claim["epsilon"], published)
     worst = int(np.minimum(upper, lower).argmin())
     least = float(min(upper[worst], lower[worst]))
-    return finding(
+    return subject.finding(
         "exact_tails",
         "The smallest probability, over all values of all micro groups, that a reconstructed frequency is wrong by"
         " more than the factor epsilon in one direction.",
         least,
         bool(least >= claim["delta"] - 1e-12) if claim["bound"] == "exact" else None,
-        subject.attribute.name,
         upper=float(upper[worst]),
         lower=float(lower[worst]),
         size=int(pairs[0, worst]),
@@ -310,13 +283,12 @@ def _noise(
     deviation = np.abs(observed - p * true - operator.other * total)
     heaviest = float((size / published).max())
     tail = 2 * np.exp(-(deviation**2) / 2 / (spread + heaviest * deviation / 3))
-    return finding(
+    return subject.finding(
         "noise_as_stated",
         "The published counts fit the source, sampling and the stated operator: the largest deviation, in standard"
         " errors.",
         float((deviation / np.sqrt(np.maximum(spread, 1e-9))).max()),
         bool(tail.min() * domain >= FALSE_ALARM),
-        subject.attribute.name,
         false_alarm=FALSE_ALARM,
     )
 
@@ -351,14 +323,12 @@ def _neighbourhoods(
         share = float(size[risky].sum() / subject.source.rows)
         if share >= worst:
             worst, without, unions = share, dropped, int(risky.sum())
-    return finding(
+    return subject.finding(
         "homogeneous_neighbourhoods",
         "Share of records in unions of micro groups (all that agree on all public attributes but one) of which"
         f" {HOMOGENEOUS:.0%} have one value, and that are reconstructed within epsilon with a higher probability than"
         " delta allows for a single group. Nothing is promised for unions.",
         worst,
-        None,
-        subject.attribute.name,
         without=without,
         unions=unions,
     )

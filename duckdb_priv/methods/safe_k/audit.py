@@ -12,7 +12,7 @@ from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
 from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
 from duckdb_priv.release.promise import factor
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.reading import count_of, select
 from duckdb_priv.sqltext.templates import section
 
@@ -22,16 +22,9 @@ def audit(audited: Audited) -> list[AuditRow]:
     workspace, release = audited.workspace, audited.release
     (text,) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
     terms = json.loads(text)
-    columns = [
-        name
-        for (name,) in workspace.rows(
-            "SELECT attribute FROM priv.attribute WHERE release = ? AND role = 'generalized'",
-            [release],
-        )
-    ]
     return [
         *_privacy(audited, terms),
-        *_table(audited, columns, terms),
+        *_table(audited, terms),
         _sampled(audited, terms),
         *_ledger(workspace, release),
     ]
@@ -65,9 +58,9 @@ def _privacy(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     ]
 
 
-def _table(audited: Audited, columns: list[str], terms: Mapping[str, Any]) -> list[AuditRow]:
+def _table(audited: Audited, terms: Mapping[str, Any]) -> list[AuditRow]:
     workspace, table = audited.workspace, audited.table
-    names = ", ".join(map(identifier, columns))
+    names = identifiers(audited.columns("generalized"))
     groups = section("audits", "smallest_group", table=table, columns=names)
     ((smallest,),) = workspace.rows(groups)
     ((low, high),) = workspace.rows(select([f"min({SCALE})", f"max({SCALE})"], table))
@@ -93,7 +86,7 @@ def _sampled(audited: Audited, terms: Mapping[str, Any]) -> AuditRow:
     """Test whether there are more rows than a sample at the stated rate can have."""
     source = audited.source
     if source is None:
-        return finding("source", "The source is gone, so nothing is compared with it.", None, None)
+        return finding("source", "The source is gone, so nothing is compared with it.", None)
     shown = count_of(audited.workspace.cursor, audited.table)
     return finding(
         "sampled_as_stated",
@@ -133,7 +126,6 @@ def _ledger(workspace: Workspace, release: str) -> list[AuditRow]:
             if mixed
             else f"All {publications} publications of the same records add up to this epsilon.",
             None if mixed else epsilon,
-            None,
             publications=publications,
             delta=None if mixed else delta,
         ),

@@ -9,8 +9,6 @@ from duckdb_priv.methods.common.findings import (
     TOLERANCE,
     AuditRow,
     Subject,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.shuffles import (
     audit_order,
@@ -23,7 +21,6 @@ from duckdb_priv.release.promise import factor
 
 def audit(subject: Subject) -> list[AuditRow]:
     """Recompute the guarantee of every group from its published size and scale."""
-    name = subject.attribute.name
     epsilon, given = subject.claims["shuffle_privacy"]
     assert epsilon is not None
     rows = scales_by_size(subject)
@@ -36,32 +33,29 @@ def audit(subject: Subject) -> list[AuditRow]:
     local = float(np.log1p(1 / min(smallest)))
     claimed = subject.claims["local_differential_privacy"][0] or 0.0
     found = [
-        finding(
+        subject.finding(
             "scale_by_size",
             "The number of group sizes with different scales. How strongly a row is perturbed must depend only on the"
             " size of its group of equal public columns.",
             float(mixed),
             mixed == 0,
-            name,
         ),
-        finding(
+        subject.finding(
             "shuffle_privacy",
             f"At epsilon = {epsilon:g}, the largest delta of any group is that of {group} records.",
             delta,
             delta <= given["delta"] * (1 + TOLERANCE),
-            name,
             unit="probability",
             epsilon=epsilon,
             delta=given["delta"],
             group_size=group,
         ),
-        finding(
+        subject.finding(
             "local_differential_privacy",
             "For someone who learns which row is a record's, the odds between two true values change by a factor of"
             f" {factor(local)}.",
             local,
             local <= claimed * (1 + TOLERANCE),
-            name,
             claimed=claimed,
         ),
         audit_order(subject),
@@ -73,14 +67,14 @@ def _noise(subject: Subject, scales: dict[int, float]) -> AuditRow:
     """Test whether the published counts agree with the groups of the source and their scales."""
     counts = counts_by_size(subject)
     if counts is None or {*counts} != {*scales}:
-        return source_changed(subject)
-    shown, size = subject.shown_counts(), subject.attribute.size
+        return subject.source_changed()
+    size = subject.attribute.size
     mean, spread = np.zeros(size), np.zeros(size)
     for records, true in counts.items():
         scale = scales[records]
         own, other = (1 + scale) / (1 + size * scale), scale / (1 + size * scale)
         mean += (own - other) * true + other * true.sum()
         spread += true * own * (1 - own) + (true.sum() - true) * other * (1 - other)
-    if mean.sum().round() != shown.sum():
-        return source_changed(subject)
-    return subject.noise_as_stated(shown, mean, spread)
+    if mean.sum().round() != subject.shown_counts.sum():
+        return subject.source_changed()
+    return subject.noise_as_stated(mean, spread)

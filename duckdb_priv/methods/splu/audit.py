@@ -18,15 +18,13 @@ from duckdb_priv.methods.common.findings import (
     TOLERANCE,
     AuditRow,
     Subject,
-    finding,
-    source_changed,
 )
 from duckdb_priv.methods.common.memory import Memory
 
 
 def audit(subject: Subject) -> list[AuditRow]:
     """Recompute the claims of decoy groups for one attribute, and measure what a published value reveals."""
-    shown = subject.shown_counts()
+    shown = subject.shown_counts
     attribute, gamma = subject.attribute, int(subject.claims["decoy_group"][1]["gamma"])
     memory = Memory(subject.workspace, attribute.release)
     batches = memory.batches(attribute.name, attribute.values) if memory else []
@@ -41,9 +39,9 @@ def audit(subject: Subject) -> list[AuditRow]:
         rows.append(_several(subject, len(batches)))
     if drawn.sum() > shown.sum():
         return [*rows, _left(subject, drawn, shown)]
-    true = subject.true_counts()
+    true = subject.true_counts
     if true is None or not 0 <= true.sum() - shown.sum() < gamma:
-        return [*rows, source_changed(subject)]
+        return [*rows, subject.source_changed()]
     return [
         *rows,
         _eligible(subject, true, gamma),
@@ -54,50 +52,46 @@ def audit(subject: Subject) -> list[AuditRow]:
 
 def _groups(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
     own = np.array(subject.attribute.numbers["own"])
-    return finding(
+    return subject.finding(
         "decoy_group",
         f"The rows that were ever drawn fill whole groups of {gamma}, and a record shows its true value with"
         f" probability 1/{gamma}, for someone who knows only the frequencies.",
         float(own.max()),
         bool(drawn.sum() % gamma == 0 and np.allclose(own, 1 / gamma, rtol=TOLERANCE)),
-        subject.attribute.name,
         gamma=gamma,
     )
 
 
 def _left(subject: Subject, drawn: Vector | Counts, shown: Vector) -> AuditRow:
-    return finding(
+    return subject.finding(
         "left_their_groups",
         "This many records were in a group and are not published now: they are gone, or have another value. Counts are"
         " reconstructed from all rows that were ever drawn, which are not compared with the source as it is.",
         float(drawn.sum() - shown.sum()),
         bool((shown <= drawn).all()),
-        subject.attribute.name,
     )
 
 
 def _several(subject: Subject, batches: int) -> AuditRow:
     claimed, _ = subject.claims["several_batches"]
-    return finding(
+    return subject.finding(
         "several_batches",
         "So many batches of records have decoys of their own: counts among the rows of one are biased. 0 where it is"
         " not known which records are of which.",
         float(batches),
         batches == (claimed or 0),
-        subject.attribute.name,
     )
 
 
 def _small_sums(subject: Subject, gamma: int) -> AuditRow:
     claimed, limits = subject.claims["small_sum_privacy"]
     value = small_sum_privacy(gamma, limits["epsilon"], limits["alpha"])
-    return finding(
+    return subject.finding(
         "small_sum_privacy",
         f"A published count that is truly 1 to {limits['alpha']} is off by more than {limits['epsilon']:.0%} with at"
         " least this probability.",
         value,
         value >= (claimed or 1.0) * (1 - TOLERANCE),
-        subject.attribute.name,
         **limits,
     )
 
@@ -111,13 +105,12 @@ def _large_sums(subject: Subject, gamma: int) -> list[AuditRow]:
         claimed, limits = subject.claims[name]
         value = threshold(gamma, limits["epsilon"], limits["error_probability"])
         rows.append(
-            finding(
+            subject.finding(
                 name,
                 f"From this true count on, a published one is off by {limits['epsilon']:.0%} or more with probability"
                 f" {limits['error_probability']:g} at most.",
                 value,
                 value <= (claimed or 0.0),
-                subject.attribute.name,
                 **limits,
             )
         )
@@ -127,13 +120,11 @@ def _large_sums(subject: Subject, gamma: int) -> list[AuditRow]:
 def _inclusion(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow:
     share = np.minimum(gamma * drawn / drawn.sum(), 1)
     top = int(share.argmax())
-    return finding(
+    return subject.finding(
         "largest_inclusion",
         "The share of the decoy groups that hold the most frequent value, by the published counts. Near 1, its"
         " counts cannot be reconstructed.",
         float(share[top]),
-        None,
-        subject.attribute.name,
         of=subject.attribute.values[top],
         high=HIGH_INCLUSION,
     )
@@ -141,12 +132,11 @@ def _inclusion(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow
 
 def _eligible(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     share = float(true.max() / true.sum())
-    return finding(
+    return subject.finding(
         "eligible",
         f"No value is in more than 1 of {gamma} records of the source, so groups of different values exist.",
         share,
         bool(true.max() * gamma <= true.sum()),
-        subject.attribute.name,
         gamma=gamma,
     )
 
@@ -156,14 +146,12 @@ def _likelihood_ratio(subject: Subject, true: Vector, gamma: int) -> AuditRow:
     present = np.where(true > 0, true, np.inf)
     rarest = int(present.argmin())
     ratio = (true.sum() - true[rarest]) / ((gamma - 1) * true[rarest])
-    return finding(
+    return subject.finding(
         "largest_likelihood_ratio",
         "The factor by which the rarest value, if it is shown, changes the odds for someone who knows more than the"
         " frequencies. Someone who knows that a person may well have it learns a lot. Suppress or merge rare values"
         " to avoid this.",
         float(ratio),
-        None,
-        subject.attribute.name,
         of=subject.attribute.values[rarest],
         count=int(true[rarest]),
     )
@@ -178,11 +166,10 @@ def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Audi
         binomial.sf(shown - 1, gamma * true, 1 / gamma),
     )
     deviations = np.abs(shown - true) / np.sqrt(np.maximum(true * (1 - 1 / gamma), 1))
-    return finding(
+    return subject.finding(
         "noise_as_stated",
         "The published counts fit the source and its decoy groups: the largest deviation, in standard errors.",
         float(deviations.max()),
         bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
-        subject.attribute.name,
         false_alarm=FALSE_ALARM,
     )
