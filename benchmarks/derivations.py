@@ -54,6 +54,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from reference.composition import advanced_composition  # noqa: E402
 from reference.duplicated_sample import duplicated_variance, paper_moments  # noqa: E402
+from reference.fine_grain_errors import expected_error, record_utility  # noqa: E402
 from reference.scaled_count import scaled_count  # noqa: E402
 from reference.score_interval import (  # noqa: E402
     WeightedSums,
@@ -268,7 +269,9 @@ def fine_grain() -> Iterator[str]:
     )
     example = Requirements(4, values=range(4), rho1=lowest, rho2=highest)
     both, paper = (
-        short(optimal_operator(equal, example, direction=each).record_utility(equal), 6).rstrip("0")
+        short(record_utility(optimal_operator(equal, example, direction=each), equal), 6).rstrip(
+            "0"
+        )
         for each in ("both", "upward")
     )
     yield f"utility {both} instead of {paper}"
@@ -276,7 +279,7 @@ def fine_grain() -> Iterator[str]:
         np.array([0.9, 0.1]),
         Requirements(2, values=[0, 1], rho1=[1 / 4] * 2, rho2=[1 / 2] * 2),
     )
-    best = optimal_operator(two, skewed, direction="upward").record_utility(two)
+    best = record_utility(optimal_operator(two, skewed, direction="upward"), two)
     yield f"utility {short(best, 2)}; with a"
     zipf = 1 / np.arange(1, 41)
     zipf /= zipf.sum()
@@ -294,7 +297,7 @@ def fine_grain() -> Iterator[str]:
         wanted = Requirements.from_tolerance(zipf, tolerance)
         upward = optimal_operator(zipf, wanted, direction="upward")
         plain = FineGrain(np.full(40, uniform_retention(wanted.gamma())))
-        errors += [short(each.expected_error(people * zipf), 5) for each in (upward, plain)]
+        errors += [short(expected_error(each, people * zipf), 5) for each in (upward, plain)]
     yield (
         f"it is {errors[0]} against {errors[1]} for uniform perturbation "
         f"at tolerance 20, and {errors[2]} against {errors[3]} at 50"

@@ -18,6 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
-from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
+from duckdb_priv.mechanism.lattice import Lattice, score_nodes
 from duckdb_priv.mechanism.sampling import (
     amplified_delta,
     amplified_epsilon,
@@ -248,8 +249,8 @@ def chosen_nodes(data: Path) -> str:
     lattice = Lattice(tuple(each.codes for each in hierarchies))
     weights = lattice.precision()
     threshold = math.ceil(8 / 0.1)
-    scores = score_nodes(lattice, codes, counts, EXCESS, threshold) * weights
-    rate = EXCESS.rate(0.1, threshold) / int(weights.max())
+    scores = score_nodes(lattice, codes, counts, threshold) * weights
+    rate = Fraction(0.1) / int(weights.max())
     probabilities = exponential_probabilities(scores, rate)
     drawn = [
         exponential_mechanism(scores, rate, partial(secrets.randbits, 64)) for _ in range(DRAWS)

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from duckdb_priv.errors import InvalidParameter
-
 
 @dataclass(frozen=True)
 class EpsilonDelta:
@@ -26,17 +24,6 @@ class EpsilonDelta:
     """At least 0; infinite if nothing is guaranteed."""
     delta: float = 0.0
     """In [0, 1]."""
-
-    def __post_init__(self) -> None:
-        """Raise InvalidParameter for a negative epsilon, or a delta outside [0, 1]."""
-        if not self.epsilon >= 0:
-            raise InvalidParameter(
-                f"epsilon must be at least 0, got {self.epsilon!r}", hint="0.1 to 2 is usual"
-            )
-        if not 0 <= self.delta <= 1:
-            raise InvalidParameter(
-                f"delta must be a probability, got {self.delta!r}", hint="1e-6 is a usual value"
-            )
 
 
 def substituted(release: EpsilonDelta) -> EpsilonDelta:

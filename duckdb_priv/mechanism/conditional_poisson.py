@@ -95,11 +95,6 @@ class ConditionalPoisson:
                 f"{wanted.min(initial=1.0):g} to {wanted.max(initial=0.0):g}",
                 hint="a value in every group or in no group cannot be estimated; use the 2x2 form",
             )
-        if abs(wanted.sum() - size) > 1e-9 * size:
-            raise InvalidParameter(
-                f"inclusion probabilities must sum to the size {size}, got {wanted.sum():.12g}",
-                hint="pass size times the share of each value",
-            )
         distinct, class_of, multiplicity = np.unique(
             wanted, return_inverse=True, return_counts=True
         )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.symmetric_code import Code
@@ -73,19 +73,6 @@ class DifferenceFamily:
             for j, base in enumerate(self.bases)
             for element in base
         )
-
-    def holds(self, block: ArrayLike, value: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether each block contains each value. Both arguments are arrays of numbers, which broadcast.
-
-        >>> singer(2, 3).holds(np.arange(7), 0).tolist()
-        [True, False, False, False, True, False, True]
-        """
-        member = np.zeros(self.code.outcomes, dtype=bool)
-        member[self.offsets()] = True
-        found: NDArray[np.bool_] = member[
-            (np.asarray(block) - np.asarray(value) * self.stride) % len(member)
-        ]
-        return found
 
 
 def is_balanced(blocks: int, stride: int, first: Sequence[int], shared: int) -> bool:

@@ -24,8 +24,7 @@ def exponential_mechanism(scores: Integers, rate: Fraction, random_word: Callabl
     ``random_word`` returns 64 independent uniform bits as an integer; for a publication they must come from a secure
     source. The function draws an index uniformly and accepts it with probability ``exp(rate * (score - best score))``.
     It needs at most ``len(scores)`` draws on average. It uses integers only, so no probability is rounded or becomes
-    zero. The choice is differentially private for integer scores and a rate from
-    :meth:`~duckdb_priv.mechanism.lattice.Quality.rate`.
+    zero. ``lattice.md`` says with which rate the choice is private.
 
     >>> import secrets
     >>> exponential_mechanism(np.array([3, 900, 3]), Fraction(1), lambda: secrets.randbits(64))

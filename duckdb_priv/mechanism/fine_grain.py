@@ -12,13 +12,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
 from duckdb_priv.mechanism.arrays import Matrix, Vector
 from duckdb_priv.mechanism.operator import condition_number, name_of
-from duckdb_priv.mechanism.operator import expected_error as linear_expected_error
-from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
+from duckdb_priv.mechanism.requirements import Direction, Requirements
 from duckdb_priv.mechanism.uniform import WORDS
 
 
@@ -36,15 +35,8 @@ class FineGrain:
     """Probability ``p_i`` in [0, 1] that a record with value i keeps it, shape (m,)."""
 
     def __post_init__(self) -> None:
-        """Make the retentions read-only, and check that they are probabilities."""
-        retentions = np.array(self.retentions, dtype=np.float64)
-        retentions.flags.writeable = False
-        object.__setattr__(self, "retentions", retentions)
-        if retentions.ndim != 1 or retentions.size < 2:
-            raise InvalidParameter(
-                f"fine-grain perturbation needs an array of at least 2 retentions, got shape {retentions.shape}",
-                hint="give one retention for each value of the domain",
-            )
+        """Raise InvalidParameter unless the retentions are probabilities."""
+        retentions = self.retentions
         wrong = ~((retentions >= 0) & (retentions <= 1))
         if wrong.any():
             i = int(np.argmax(wrong))
@@ -139,29 +131,6 @@ class FineGrain:
         keep = [WORDS - m * width for width in widths]
         return np.array(keep, dtype=np.uint64), np.array(widths, dtype=np.uint64)
 
-    def record_utility(self, frequencies: ArrayLike) -> float:
-        """Return the expected share of records that are published with their own value.
-
-        It is ``sum_i f_i (p_i + q_i)`` for shares or counts f, shape (m,). Source: the record utility of the paper,
-        which is the objective of its program.
-
-        >>> FineGrain(np.array([0.0, 0.5])).record_utility([0.5, 0.5])
-        0.625
-        """
-        return float(shares_of(frequencies) @ self.own)
-
-    def expected_error(self, true_counts: ArrayLike) -> float:
-        """Return the mean standard deviation of the m reconstructed frequencies.
-
-        Smaller is better; see ``operator.expected_error``. The result is infinite if some value is not identifiable.
-
-        >>> round(FineGrain(np.array([0.5, 0.5])).expected_error([7000, 3000]), 12)
-        0.008660254038
-        """
-        if not self.identifiable.all():
-            return math.inf
-        return linear_expected_error(self.weights(), self.matrix(), true_counts)
-
     def upward_amplification(self) -> Vector:
         """Return the largest factor by which the odds of each value can rise, shape (m,).
 
@@ -214,7 +183,6 @@ def verify(operator: FineGrain, requirements: Requirements, direction: Direction
     duckdb_priv.errors.GuaranteeViolated: value 'H': a prior of 0.1 can rise to 0.262295, past 0.25
     Hint: compute the retentions again from these requirements
     """
-    check_direction(direction)
     rho1, rho2 = requirements.rho1, requirements.rho2
     highest, lowest = worst_posteriors(operator, requirements)
     claims = [("rise", operator.upward_amplification(), rho1, highest, rho2)]

@@ -15,7 +15,7 @@ from scipy.sparse import block_array, eye_array
 from duckdb_priv.errors import InvalidParameter, PublicationFailed
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.fine_grain import FineGrain, largest_other, verify
-from duckdb_priv.mechanism.requirements import Direction, Requirements, check_direction, shares_of
+from duckdb_priv.mechanism.requirements import Direction, Requirements, shares_of
 
 MARGIN = 1e-12
 """Relative distance of retentions from their bounds, so that rounding violates no requirement."""
@@ -62,12 +62,6 @@ def optimal_operator(
     array([1.        , 0.33333333])
     """
     shares, gamma = shares_of(frequencies), requirements.gamma()
-    if shares.size != gamma.size:
-        raise InvalidParameter(
-            f"got {shares.size} frequencies for requirements on {gamma.size} values",
-            hint="give one frequency for each value of the domain",
-        )
-    check_direction(direction)
     bound = uniform_retention(gamma)
     if min_retention != 0 and not NEGLIGIBLE_RETENTION <= min_retention <= bound:
         raise InvalidParameter(

@@ -9,11 +9,9 @@ of a node.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +44,12 @@ class Lattice:
     """
 
     def __post_init__(self) -> None:
-        """Raise InvalidParameter for too many nodes, or a hierarchy that does not become coarser with each level."""
+        """Raise InvalidParameter for too many nodes."""
         if self.size > MAX_NODES:
             raise InvalidParameter(
                 f"the lattice has {self.size} nodes, the limit is {MAX_NODES}",
                 hint="fix some levels, or leave levels out of the hierarchies",
             )
-        for attribute, hierarchy in enumerate(self.hierarchies):
-            _check_hierarchy(attribute, hierarchy)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -88,51 +84,17 @@ class Lattice:
         return np.asarray(kept_levels @ (np.lcm.reduce(tops) // tops))
 
 
-@dataclass(frozen=True)
-class Quality:
-    """A score of a node that is computed from its class sizes, and the sensitivity of the score."""
-
-    measure: Callable[[Integers, int], int]
-    """Function of class sizes and threshold that returns the score; a larger score is better."""
-    sensitivity: Callable[[int], int]
-    """Function of the threshold that returns the largest change of the score when one record is added or removed."""
-    monotone: bool
-    """Whether adding a record never lowers the score."""
-
-    def rate(self, epsilon: float, threshold: int) -> Fraction:
-        """Return the exact rate with which the exponential mechanism is ``epsilon``-private.
-
-        It is ``epsilon / sensitivity`` for a monotone score, and half of that for other scores. If the scores are
-        multiplied by public weights, divide the rate by the largest weight.
-
-        >>> EXCESS.rate(0.5, threshold=20), KEPT.rate(0.5, threshold=20)
-        (Fraction(1, 2), Fraction(1, 40))
-        """
-        if not (math.isfinite(epsilon) and epsilon > 0):
-            raise InvalidParameter(
-                f"epsilon must be positive and finite, got {epsilon!r}", hint="try 0.1"
-            )
-        return Fraction(epsilon) / (self.sensitivity(threshold) * (1 if self.monotone else 2))
-
-
-EXCESS = Quality(lambda c, k: int(np.maximum(c - (k - 1), 0).sum()), lambda k: 1, monotone=True)
-"""Number of records beyond the first ``threshold - 1`` of each class."""
-KEPT = Quality(lambda c, k: int(c[c >= k].sum()), lambda k: k, monotone=True)
-"""Number of records in classes of at least ``threshold`` records."""
-SUPPRESSED = Quality(lambda c, k: -int(c[c < k].sum()), lambda k: max(k - 1, 1), monotone=False)
-"""Minus the number of records in classes of fewer than ``threshold`` records."""
-SMALL_CLASSES = Quality(lambda c, k: -int((c < k).sum()), lambda k: 1, monotone=False)
-"""Minus the number of classes of fewer than ``threshold`` records."""
-
-
 def score_nodes(
     lattice: Lattice,
     codes: Sequence[Integers],
     counts: Integers,
-    quality: Quality,
     threshold: int,
 ) -> Integers:
-    """Return the score of every node, in the order of :meth:`Lattice.nodes`.
+    """Return the excess of every node, in the order of :meth:`Lattice.nodes`.
+
+    The excess is the number of records beyond the first ``threshold - 1`` of each class. One record more raises it by
+    at most 1 and never lowers it. So the exponential mechanism with the rate epsilon is epsilon-private. If scores are
+    multiplied by public weights, divide the rate by the largest weight (``lattice.md``).
 
     ``codes`` has, for each attribute, the leaf code of each cell. ``counts`` has the number of records of each cell, at
     least 1. Equal cells are added up. Each node's classes are sorted once, and memory holds a few copies of the cells
@@ -140,10 +102,10 @@ def score_nodes(
 
     >>> age, town = np.array([[0, 1], [0, 0]]), np.array([[0, 1, 2], [0, 0, 1], [0, 0, 0]])
     >>> cells = [np.array([0, 0, 1]), np.array([0, 1, 2])]
-    >>> score_nodes(Lattice((age, town)), cells, np.array([3, 2, 4]), EXCESS, threshold=3)
+    >>> score_nodes(Lattice((age, town)), cells, np.array([3, 2, 4]), threshold=3)
     array([3, 5, 5, 3, 5, 7])
     """
-    _check_cells(lattice, codes, counts, threshold)
+    _check_numbers(lattice, len(counts))
     shape, hierarchies = lattice.shape, lattice.hierarchies
     scores = np.empty(shape, dtype=np.int64)
 
@@ -171,7 +133,7 @@ def score_nodes(
             classes, sizes = _group((head * width + code[leaf]) * following + tail, sizes)
             value, tail = _split(classes, following)
             if attribute + 1 == len(shape):
-                scores[(*node, level)] = quality.measure(sizes, threshold)
+                scores[(*node, level)] = np.maximum(sizes - (threshold - 1), 0).sum()
             else:
                 visit((*node, level), np.cumsum(_starts(value)) - 1, tail, sizes)
             head, generalized = _split(value, width)
@@ -203,57 +165,10 @@ def _split(pairs: Integers, width: int) -> tuple[Integers, Integers]:
     return quotient, pairs - quotient * width
 
 
-def _check_hierarchy(attribute: int, hierarchy: Integers) -> None:
-    """Raise InvalidParameter unless level 0 numbers the leaves and each level is coarser than the level below."""
-    levels, leaves = hierarchy.shape
-    if not (levels and leaves and np.array_equal(hierarchy[0], np.arange(leaves))):
-        raise InvalidParameter(
-            f"level 0 of attribute {attribute} must code its leaves 0, 1, 2, ...",
-            hint="number the leaves, and give the generalized values of each in that order",
-        )
-    for level, (fine, coarse) in enumerate(itertools.pairwise(hierarchy), start=1):
-        if coarse.min() < 0 or coarse.max() >= leaves:
-            raise InvalidParameter(
-                f"level {level} of attribute {attribute} has a code outside 0 ... {leaves - 1}",
-                hint="number the values of each level from 0",
-            )
-        merged = np.empty(leaves, dtype=np.int64)
-        merged[fine] = coarse
-        if not np.array_equal(merged[fine], coarse):
-            raise InvalidParameter(
-                f"level {level} of attribute {attribute} separates values that level {level - 1} "
-                "has merged",
-                hint="give equal values of one level equal values at the next level",
-            )
-
-
-def _check_cells(
-    lattice: Lattice, codes: Sequence[Integers], counts: Integers, threshold: int
-) -> None:
-    if len(codes) != len(lattice.hierarchies) or any(len(c) != len(counts) for c in codes):
-        raise InvalidParameter(
-            f"{len(lattice.hierarchies)} attributes and {len(counts)} cells need one array of {len(counts)} codes "
-            f"per attribute, got arrays of lengths {[len(c) for c in codes]}",
-            hint="pass one array of leaf codes per attribute, each as long as the counts",
-        )
-    if len(counts) == 0 or counts.min() < 1:
-        raise InvalidParameter(
-            "there must be at least one cell, and every cell must have at least one record",
-            hint="compute the cells with GROUP BY over all attributes",
-        )
-    for attribute, (code, hierarchy) in enumerate(zip(codes, lattice.hierarchies, strict=True)):
-        if not (code.min() >= 0 and code.max() < hierarchy.shape[1]):
-            raise InvalidParameter(
-                f"attribute {attribute} has a code outside its {hierarchy.shape[1]} leaves",
-                hint="add a leaf to the hierarchy for every value of the source",
-            )
+def _check_numbers(lattice: Lattice, cells: int) -> None:
     widest = max(hierarchy.shape[1] for hierarchy in lattice.hierarchies)
-    if len(counts) ** 2 * widest >= 2**63:
+    if cells**2 * widest >= 2**63:
         raise InvalidParameter(
-            f"{len(counts)} cells of attributes with up to {widest} leaves are too many for 64-bit numbers",
+            f"{cells} cells of attributes with up to {widest} leaves are too many for 64-bit numbers",
             hint="use coarser leaves",
-        )
-    if threshold < 1:
-        raise InvalidParameter(
-            f"threshold must be at least 1, got {threshold!r}", hint="write k / beta, rounded up"
         )

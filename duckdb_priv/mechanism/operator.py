@@ -36,10 +36,10 @@ def name_of(value: int, labels: Sequence[object] | None) -> str:
 
 
 def check_operator(matrix: ArrayLike, labels: Sequence[object] | None = None) -> Matrix:
-    """Return ``matrix`` as an array of doubles. Raises InvalidParameter if it is not an operator.
+    """Return a square matrix as an array of doubles. Raises InvalidParameter if it is not an operator.
 
-    An operator is a square matrix over at least 2 values, finite and non-negative. Each column (one for each original
-    value) sums to 1 within ``COLUMN_SUM_TOLERANCE``. ``labels`` are the values of the domain, in the order of the
+    The entries of an operator are finite and non-negative. Each column (one for each original value) sums to 1 within
+    ``COLUMN_SUM_TOLERANCE``. ``labels`` are the values of the domain, in the order of the
     matrix; messages use them.
 
     >>> check_operator([[0.9, 0.2], [0.1, 0.7]], labels=["flu", "HIV"])
@@ -48,16 +48,6 @@ def check_operator(matrix: ArrayLike, labels: Sequence[object] | None = None) ->
     Hint: the probabilities of an original value must sum to 1 over all published values, within 1e-12
     """
     operator = np.array(matrix, dtype=np.float64)
-    if operator.ndim != 2 or operator.shape[0] != operator.shape[1] or len(operator) < 2:
-        raise InvalidParameter(
-            f"an operator is a square matrix of at least 2 values, got shape {operator.shape}",
-            hint="give a probability for every pair of an original and a published value",
-        )
-    if labels is not None and len(labels) != len(operator):
-        raise InvalidParameter(
-            f"got {len(labels)} labels for an operator over {len(operator)} values",
-            hint="give one label for each value of the domain",
-        )
     # The condition is negated so that it also catches NaN, for which every comparison is false.
     wrong = np.argwhere(~(np.isfinite(operator) & (operator >= 0)))
     if wrong.size:
@@ -140,20 +130,6 @@ def half_step(weights: Matrix) -> Vector:
     own = np.diagonal(weights)
     half: Vector = (own - (weights.sum(axis=1) - own) / (len(weights) - 1)) / 2
     return np.maximum(half, 0.5)
-
-
-def expected_error(weights: Matrix, operator: Matrix, true_counts: ArrayLike) -> float:
-    """Return the mean standard deviation of the reconstructed frequencies of all values; smaller is better.
-
-    This is ``mean_x sqrt(Var[x]) / n``, with the n records of ``true_counts`` and the variances of ``linear_variance``.
-
-    >>> P = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> round(expected_error(invert(P), P, [7000, 3000]), 12)
-    0.008660254038
-    """
-    variance = linear_variance(weights, operator, true_counts)
-    # A variance of 0, as of a value that is always published unchanged, may be rounded below 0.
-    return float(np.sqrt(np.maximum(variance, 0)).mean() / np.sum(true_counts))
 
 
 def amplification(operator: Matrix) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,22 +49,10 @@ class Requirements:
         """Copy the arrays and check the requirements."""
         for name, kind in (("values", np.intp), ("rho1", np.float64), ("rho2", np.float64)):
             object.__setattr__(self, name, np.array(getattr(self, name), dtype=kind))
-        if self.domain_size < 2:
-            raise InvalidParameter(
-                f"a domain needs at least 2 values, got {self.domain_size}",
-                hint="with one value there is nothing to perturb; exclude the column instead",
-            )
         if not self.values.size:
             raise InvalidParameter(
                 "no value is constrained, so every record would be published unchanged",
                 hint="give at least one value a requirement (rho1, rho2), or lower the tolerance",
-            )
-        outside = self.values[(self.values < 0) | (self.values >= self.domain_size)]
-        if outside.size:
-            raise InvalidParameter(
-                f"a requirement is for position {outside[0]} in a domain of "
-                f"{self.domain_size} values",
-                hint=f"write a position from 0 to {self.domain_size - 1}",
             )
         wrong = ~((self.rho1 > 0) & (self.rho1 < self.rho2) & (self.rho2 < 1))
         if wrong.any():
@@ -82,9 +70,9 @@ class Requirements:
         """Return requirements that bound the posterior of each value of frequency f by ``tolerance`` times f.
 
         A value of frequency ``1 / tolerance`` or more gets no requirement. ``frequencies`` are shares or counts, shape
-        (m,). Source: the paper, which calls the tolerance theta.
+        (m,), all positive. Source: the paper, which calls the tolerance theta.
 
-        Raises InvalidParameter for a value that never occurs, or a tolerance of at most 1.
+        Raises InvalidParameter for a tolerance of at most 1.
 
         >>> Requirements.from_tolerance([0.5, 0.4, 0.1], tolerance=2).gamma().round(12)
         array([ inf, 6.  , 2.25])
@@ -94,12 +82,6 @@ class Requirements:
             raise InvalidParameter(
                 f"tolerance must be above 1, got {tolerance!r}",
                 hint="it is the factor by which the probability of a value may grow; 5 to 50 is usual",
-            )
-        if not shares.all():
-            absent = name_of(int(np.argmin(shares)), labels)
-            raise InvalidParameter(
-                f"{absent} does not occur, so a tolerance gives no requirement for it",
-                hint="give requirements (rho1, rho2) instead of a tolerance",
             )
         values = np.flatnonzero(tolerance * shares < 1)
         return cls(shares.size, values, shares[values], tolerance * shares[values], labels)
@@ -117,15 +99,6 @@ class Requirements:
         gamma = np.full(self.domain_size, np.inf)
         np.minimum.at(gamma, self.values, self.factors())
         return gamma
-
-
-def check_direction(direction: str) -> None:
-    """Raise InvalidParameter for an unknown direction."""
-    if direction not in get_args(Direction):
-        raise InvalidParameter(
-            f"direction must be 'both' or 'upward', got {direction!r}",
-            hint="'both' also bounds how far a probability may fall",
-        )
 
 
 def shares_of(frequencies: ArrayLike) -> Vector:

@@ -44,7 +44,7 @@ def sampling_delta(k: int, beta: float, epsilon: float) -> float:
     >>> f"{sampling_delta(1, 0.025, 2.0):.3g}"
     '0.025'
     """
-    check_k(k)
+    _check_k(k)
     gap = _gap(beta, epsilon)
     largest, first, block = SMALLEST_DELTA, k, 64
     while True:
@@ -71,7 +71,7 @@ def tight_delta(k: int, beta: float, epsilon: float) -> float:
     >>> f"{tight_delta(20, 0.05, 0.5):.3g}"
     '3.43e-16'
     """
-    check_k(k)
+    _check_k(k)
     gap = _gap(beta, epsilon)
     n = float(gap.last_size(np.float64(k - 1))) + 1
     # Each probability is at most half of the previous one (sampling.md), so 64 terms leave out a share of 2e-17.
@@ -112,7 +112,7 @@ def sampling_epsilon(k: int, beta: float, delta: float) -> float:
     >>> round(sampling_epsilon(10, 0.1, 1e-6), 6)
     0.70557
     """
-    check_k(k)
+    _check_k(k)
     _check_delta(delta, beta)
     if sampling_delta(k, beta, MAX_EPSILON) > delta:
         raise InvalidParameter(
@@ -162,7 +162,7 @@ def amplified_delta(delta: float, beta: float) -> float:
     return beta * delta
 
 
-def check_k(k: int) -> None:
+def _check_k(k: int) -> None:
     """Raise InvalidParameter unless ``k`` is a whole number of at least 1."""
     if not (k >= 1 and k == math.floor(k)):
         raise InvalidParameter(

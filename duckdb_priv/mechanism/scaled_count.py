@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.arrays import Floats
-from duckdb_priv.mechanism.sampling import check_beta, check_k
 
 
 def suppression_bias(size: ArrayLike, k: int, beta: float) -> Floats:
@@ -23,8 +22,6 @@ def suppression_bias(size: ArrayLike, k: int, beta: float) -> Floats:
     >>> [round(float(x), 2) for x in suppression_bias([50, 200, 400], k=20, beta=0.1)]
     [-50.0, -76.25, -0.02]
     """
-    check_k(k)
-    check_beta(beta)
     n = np.asarray(size, dtype=np.float64)
     return np.asarray(-n * binomial.cdf(k - 2, np.maximum(n - 1, 0), beta))
 
@@ -39,8 +36,6 @@ def suppression_variance(size: ArrayLike, k: int, beta: float) -> Floats:
     >>> [round(float(x)) for x in suppression_variance([50, 200, 400], k=20, beta=0.1)]
     [0, 13752, 3611]
     """
-    check_k(k)
-    check_beta(beta)
     n = np.asarray(size, dtype=np.float64)
     first = n * binomial.sf(k - 2, np.maximum(n - 1, 0), beta)
     pairs = n * (n - 1) * binomial.sf(k - 3, np.maximum(n - 2, 0), beta)

@@ -21,7 +21,7 @@ from duckdb_priv.mechanism.shuffle import (
     shuffle_epsilon,
 )
 from duckdb_priv.mechanism.symmetric_code import Code
-from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
 
 SIGNIFICANT_BITS = 5
 """Sizes of groups are rounded down to this many binary digits, so that all groups have few different retentions."""
@@ -80,19 +80,6 @@ def _next_class(
         safe, high, step = high, min(high + step, LARGEST_LOG_AMPLIFICATION), 2 * step
     found = high if excess(high) <= 0 else safe_end(excess, safe=safe, other=high, close=close)
     return size, found, (total(found) - total(known)) / growth
-
-
-def retention_of(log_amplification: float, domain_size: int) -> float:
-    """Return the largest retention with at most this amplification, rounded down.
-
-    >>> round(retention_of(math.log(9), 10), 12)
-    0.444444444444
-    """
-    amplification = math.exp(log_amplification)
-    retention = (amplification - 1) / (domain_size - 1 + amplification)
-    while Uniform(retention, domain_size).amplification > amplification:
-        retention = math.nextafter(retention, 0)
-    return retention
 
 
 @lru_cache(maxsize=1024)
@@ -208,7 +195,7 @@ def shuffled_retention(epsilon: float, delta: float, domain_size: int, group_siz
     _, logarithm, _ = _next_class(
         (Code(domain_size),), group_size, epsilon, delta, start, close=1e-6, tolerance=1e-6
     )
-    return retention_of(logarithm, domain_size)
+    return amplified_retention(math.exp(logarithm), domain_size)
 
 
 def _check(group_size: int, delta: float) -> None:

@@ -17,7 +17,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Vector
 from duckdb_priv.mechanism.conditional_poisson import (
     MAX_FREQUENCIES,
@@ -25,7 +24,6 @@ from duckdb_priv.mechanism.conditional_poisson import (
     ConditionalPoisson,
     InverseWeights,
 )
-from duckdb_priv.mechanism.eligibility import require_gamma
 
 CELL = 1000
 """Number of records in the subset for which errors are predicted."""
@@ -77,14 +75,8 @@ def background_probability(counts: ArrayLike, gamma: int) -> Vector:
     >>> background_probability([100, 900], 5).round(6)
     array([0.088889, 0.2     ])
     """
-    require_gamma(gamma)
     published = np.asarray(counts, np.float64)
     rows = published.sum()
-    if not rows > 0:
-        raise InvalidParameter(
-            "there are no published records to reconstruct from",
-            hint="pass the histogram of the published column",
-        )
     count = np.minimum(published, rows / gamma)
     background: Vector = (gamma - 1) * count / (gamma * (rows - count))
     return background
@@ -152,7 +144,6 @@ def cell_errors(choice: Choice, counts: ArrayLike) -> Vector:
 
 def published_design(published: Vector, gamma: int) -> ConditionalPoisson:
     """Return the conditional Poisson design of the values with a positive published count."""
-    require_gamma(gamma)
     return ConditionalPoisson.fit(gamma * published[published > 0] / published.sum(), gamma)
 
 

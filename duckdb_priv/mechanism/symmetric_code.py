@@ -11,9 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from duckdb_priv.errors import InvalidParameter
-
-WORDS = 2**64
-"""The number of different 64-bit words."""
+from duckdb_priv.mechanism.uniform import WORDS
 
 
 class Code(NamedTuple):

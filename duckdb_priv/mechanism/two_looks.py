@@ -35,7 +35,9 @@ def of_one_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
     Looks(one=0.75, both=0.9, rise=0.25)
     """
     single = _posterior(after, prior)
-    return _largest(single, (_outer(before[:, x], after[:, x]) * prior[x] for x in _values(prior)))
+    return _largest(
+        single, (np.outer(before[:, x], after[:, x]) * prior[x] for x in range(len(prior)))
+    )
 
 
 def of_changed_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
@@ -56,19 +58,10 @@ def of_changed_value(before: Matrix, after: Matrix, prior: Vector) -> Looks:
     return _largest(
         single,
         (
-            differ * _outer(seen - before[:, x] * left[x], after[:, x]) * prior[x]
-            for x in _values(prior)
+            differ * np.outer(seen - before[:, x] * left[x], after[:, x]) * prior[x]
+            for x in range(len(prior))
         ),
     )
-
-
-def _values(prior: Vector) -> range:
-    return range(len(prior))
-
-
-def _outer(first: Vector, second: Vector) -> Matrix:
-    joint: Matrix = first[:, None] * second[None, :]
-    return joint
 
 
 def _posterior(operator: Matrix, prior: Vector) -> Matrix:

@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 from plausible import FALSE_ALARM
+from reference.blocks import holds
 from scipy.stats import binom, chisquare
 
 import duckdb_priv
@@ -19,7 +20,8 @@ from duckdb_priv.card.card import read_card
 from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.difference_family import cosets, singer
 from duckdb_priv.mechanism.shuffle import code_pair, shuffle_epsilon
-from duckdb_priv.mechanism.symmetric_code import WORDS, Code
+from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.mechanism.uniform import WORDS
 
 pytestmark = pytest.mark.usefixtures("plain_files")
 
@@ -99,7 +101,7 @@ def test_blocks_follow_the_law(con: duckdb.DuckDBPyConnection) -> None:
         ).fetchall(),
     )
     true = np.array([truth(con)[value] for (value,) in values])
-    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(len(values)))
+    held = holds(family, np.arange(code.outcomes)[:, None], np.arange(len(values)))
     law = np.where(held, GAMMA, 1.0) / code.total(GAMMA) @ true
     shown = dict(con.execute("SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL").fetchall())
     counts = np.array([shown.get(str(block), 0) for block in range(code.outcomes)])
@@ -113,7 +115,7 @@ def test_no_block_says_more_than_it_may(family, gamma) -> None:
     code = family.code
     keep, width = code.thresholds(gamma)
     assert keep + code.outcomes * width == WORDS
-    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(family.modulus))
+    held = holds(family, np.arange(code.outcomes)[:, None], np.arange(family.modulus))
     most = -(-keep // code.holding)
     likelihood = [[width + most if of else width for of in row] for row in held]
     worst = max(max(row) / min(row) for row in likelihood)
@@ -202,7 +204,7 @@ def test_the_bayesian_estimate_has_the_largest_likelihood(
         "SELECT noisy_disease, count(*) FROM blocks GROUP BY ALL"
     ).fetchall():
         shown[int(block)] = count
-    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(101))
+    held = holds(family, np.arange(code.outcomes)[:, None], np.arange(101))
     law = np.where(held, GAMMA, 1.0) / code.total(GAMMA)
     # No value could take rows of the others so that what is shown became more likely.
     gradient = law.T @ (shown / (law @ found)) / shown.sum() * ROWS

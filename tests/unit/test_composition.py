@@ -97,9 +97,6 @@ def test_large_losses_promise_nothing_rather_than_overflow():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: EpsilonDelta(-0.1), "epsilon must be at least 0, got -0.1"),
-        (lambda: EpsilonDelta(math.nan), "got nan"),
-        (lambda: EpsilonDelta(1.0, 1.5), "delta must be a probability, got 1.5"),
         (lambda: advanced_composition([EpsilonDelta(1.0)], 0.0), "slack must .* got 0.0"),
     ],
 )

@@ -159,7 +159,6 @@ def test_frequencies_that_nearly_tie_are_distinguished():
         ([0.9, 0.6, 0.5, 0.0], 2, "must lie above 0 and be at most 0.9999, got 0 to 0.9"),
         ([], 2, "must lie above 0 and be at most 0.9999"),
         ([0.5, np.nan], 1, "must lie above 0 and be at most 0.9999"),
-        ([0.5, 0.5, 0.5], 2, "must sum to the size 2, got 1.5"),
     ],
 )
 def test_impossible_inclusion_probabilities_are_refused(inclusion, size, message):

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from reference.blocks import holds
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
@@ -22,14 +23,13 @@ from duckdb_priv.mechanism.shuffle import (
 )
 from duckdb_priv.mechanism.shuffled_retention import (
     joint_epsilon,
-    retention_of,
     scales_of_sizes,
     shuffled_epsilon,
     shuffled_retention,
     size_class,
 )
 from duckdb_priv.mechanism.symmetric_code import Code
-from duckdb_priv.mechanism.uniform import Uniform
+from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
 
 GOLDEN_EPSILONS = [
     (50, math.log(9), 20, "1.1911"),
@@ -49,7 +49,10 @@ def delta_of(pairs: list[Pair], size: int, epsilon: float) -> float:
 
 @pytest.mark.parametrize(("values", "local", "size", "epsilon"), GOLDEN_EPSILONS)
 def test_golden_epsilons(values, local, size, epsilon):
-    assert f"{shuffled_epsilon(retention_of(local, values), values, size, 1e-6):.4f}" == epsilon
+    assert (
+        f"{shuffled_epsilon(amplified_retention(math.exp(local), values), values, size, 1e-6):.4f}"
+        == epsilon
+    )
 
 
 @pytest.mark.parametrize(("values", "printed"), [(50, "9.4535e-06"), (14, "1.9262e-03")])
@@ -121,7 +124,7 @@ def test_full_enumeration_is_never_above_and_mostly_equal(values):
     for size, amplification, epsilon in itertools.product(
         (1, 2, 3, 4, 5), (math.e, 9.0), (0.05, 0.3, 0.8)
     ):
-        operator = Uniform(retention_of(math.log(amplification), values), values).matrix()
+        operator = Uniform(amplified_retention(amplification, values), values).matrix()
         exact = worst_delta(operator, size, epsilon, any_pair=False)
         bound = delta_of([code_pair(Code(values), amplification)], size, epsilon)
         assert exact <= bound * (1 + 1e-12) <= 1.2 * exact
@@ -155,7 +158,7 @@ def test_enumeration_of_other_operators(operator):
 )
 def test_enumeration_of_a_block_design(family, values):
     code, amplification = family.code, 4.0
-    held = family.holds(np.arange(code.outcomes)[:, None], np.arange(values))
+    held = holds(family, np.arange(code.outcomes)[:, None], np.arange(values))
     operator = np.where(held, amplification, 1.0) / code.total(amplification)
     assert operator.sum(axis=0) == pytest.approx(1)
     for size, epsilon in itertools.product((1, 2, 3, 4), (0.2, 0.7)):
@@ -245,7 +248,9 @@ def test_rounding_that_leaves_a_mean_just_below_0_costs_no_answer():
 
 def test_a_group_of_one_has_the_local_epsilon():
     assert shuffled_epsilon(0.4, 7, 1, 1e-6) == Uniform(0.4, 7).ldp_epsilon
-    assert shuffled_retention(1.5, 1e-6, 7, 1) == pytest.approx(retention_of(1.5, 7))
+    assert shuffled_retention(1.5, 1e-6, 7, 1) == pytest.approx(
+        amplified_retention(math.exp(1.5), 7)
+    )
 
 
 @pytest.mark.parametrize("size", [2, 30, 1000, 10**5])

@@ -262,12 +262,6 @@ def test_a_value_in_every_group_cannot_be_estimated(count):
     assert np.isfinite(form.row(1)).all()
 
 
-def test_nothing_is_reconstructed_from_nothing():
-    for form in (background_probability, two_by_two, choose):
-        with pytest.raises(InvalidParameter, match="no published records"):
-            form([0, 0], 2)
-
-
 def test_bounds_are_what_counting_allows():
     assert count_bounds(300, 1000, 800) == (100, 300)
     assert count_bounds(300, 1000, 200) == (0, 200)

@@ -25,7 +25,7 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
-from duckdb_priv.mechanism.lattice import EXCESS, Lattice, score_nodes
+from duckdb_priv.mechanism.lattice import Lattice, score_nodes
 from duckdb_priv.methods.common.hierarchy import (
     Hierarchy,
     count_leaves,
@@ -145,8 +145,8 @@ def _score_levels(
         )
     # Merging groups never lowers the excess. So without weights for detail the coarsest node would always be best.
     weights = lattice.precision()
-    scores = score_nodes(lattice, codes, counts, EXCESS, terms.threshold) * weights
-    return scores, EXCESS.rate(terms.epsilon1, terms.threshold) / int(weights.max())
+    scores = score_nodes(lattice, codes, counts, terms.threshold) * weights
+    return scores, Fraction(terms.epsilon1) / int(weights.max())
 
 
 def _kernel(
