@@ -136,11 +136,6 @@ class Method:
         return self._function("advise", "answering")
 
     @property
-    def coarser(self) -> Callable[..., Any]:
-        """The function that derives a coarser attribute, from the attribute, a release name and the new guarantee."""
-        return self._function("derive", "coarser")
-
-    @property
     def follow(self) -> Callable[..., Plan]:
         """The function that plans the next version from stored published values; arguments are as for ``plan``."""
         return self._function("follow", "plan")

@@ -19,7 +19,7 @@ from duckdb_priv.ledger.entries import Charged, last_of
 from duckdb_priv.ledger.rules import Charge
 from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.methods.common.cuts import STATED
-from duckdb_priv.methods.common.derivation import Asked, Coarser
+from duckdb_priv.methods.common.derivation import Asked, Coarser, coarser
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
 from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_kernel
@@ -118,7 +118,7 @@ def _make_coarser(p: Publication) -> None:
     workspace, source, finer = p.workspace, p.source, p.request.source
     asked = Asked(p.arguments.retention, p.arguments.epsilon)
     found = [
-        p.method.coarser(each, p.release, asked)
+        coarser(each, p.release, asked, keeps_pattern=p.method.derives == p.method.name)
         for each in catalog.sensitive_attributes(workspace.cursor, finer)
     ]
     last = last_of(workspace.cursor, finer)

@@ -98,7 +98,7 @@ ALONE = {
 }
 """By folder: how many of its modules only one module imports, which is in the same folder. Such a module has to be an
 idea of its own; otherwise it belongs into the one that imports it. A method finds its own modules by their names."""
-FOUND_BY_NAME = {"plan", "audit", "advise", "derive", "follow"}
+FOUND_BY_NAME = {"plan", "audit", "advise", "follow"}
 
 
 def importers(package: Path) -> dict[Path, set[Path]]:

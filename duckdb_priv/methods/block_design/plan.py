@@ -7,7 +7,6 @@ Sources: Feldman, Nelson, Nguyen, Talwar, "Private frequency estimation via proj
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
@@ -20,13 +19,13 @@ from duckdb_priv.methods.block_design.arguments import BlockDesignArguments
 from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
 from duckdb_priv.methods.common.local_privacy import (
     asked_amplification,
-    rho_guarantee,
+    code_guarantees,
+    stated_codes,
     uniformly_perturbed,
 )
 from duckdb_priv.methods.common.perturbation import BlockDraw, bits_of
-from duckdb_priv.methods.common.perturbed import Perturbed, of_each, plan_of
-from duckdb_priv.release.model import MANY_VALUES, Blocks, Guarantee, SensitiveAttribute
-from duckdb_priv.release.promise import of_value
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
+from duckdb_priv.release.model import MANY_VALUES, Blocks, SensitiveAttribute
 
 MECHANISM = "block_design"
 
@@ -41,18 +40,9 @@ def plan(
     parameters = {
         "epsilon": arguments.epsilon if asked is None else math.log(amplification),
         **({"rho1": asked[0], "rho2": asked[1]} if asked else {}),
-        **_of_codes({each.attribute.name: code for each, code in of}),
+        **stated_codes({each.attribute.name: code for each, code in of}),
     }
     return plan_of(workspace, source, MECHANISM, parameters, [each for each, _ in of])
-
-
-def _of_codes(codes: Mapping[str, Code]) -> dict[str, object]:
-    """Return the parameters of codes: the number of blocks, of those with a given value, and of those with two."""
-    found = {"blocks": "outcomes", "holding": "holding", "shared": "shared"}
-    return {
-        name: of_each({attribute: getattr(code, field) for attribute, code in codes.items()})
-        for name, field in found.items()
-    }
 
 
 def _reported(
@@ -113,23 +103,3 @@ def _reported(
         f" {code.holding:,} hold a value: estimates are {gain:.3g} times as exact as with uniform perturbation.",
     )
     return perturbed, code
-
-
-def code_guarantees(
-    attribute: str,
-    code: Code,
-    amplification: float,
-    limits: tuple[float, float] | None = None,
-) -> list[Guarantee]:
-    """Return the guarantees of a code for one attribute."""
-    epsilon = math.log(amplification)
-    found = [
-        Guarantee(
-            "local_differential_privacy",
-            of_value(attribute, epsilon, "noisy value, the number of a block,"),
-            value=epsilon,
-            attribute=attribute,
-            parameters={"amplification": amplification, **_of_codes({attribute: code})},
-        )
-    ]
-    return [*found, *([rho_guarantee(attribute, amplification, limits)] if limits else [])]

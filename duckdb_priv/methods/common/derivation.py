@@ -15,14 +15,19 @@ from typing import Any
 import numpy as np
 
 from duckdb_priv.errors import GuaranteeViolated, InvalidParameter
+from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.mechanism.alias import alias_tables
 from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.operator import invert
-from duckdb_priv.mechanism.symmetric_code import Code
+from duckdb_priv.mechanism.questions import claimed_amplification, diluted, share_kept
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_amplification, epsilon_retention
 from duckdb_priv.methods.common.domain import Domain
-from duckdb_priv.methods.common.local_privacy import uniform_guarantees
-from duckdb_priv.methods.common.operator_audit import stored_code
+from duckdb_priv.methods.common.local_privacy import (
+    code_guarantees,
+    operator_guarantees,
+    uniform_guarantees,
+)
+from duckdb_priv.methods.common.operator_audit import ROUNDING, stored_code, stored_operator
 from duckdb_priv.methods.common.perturbation import Drawn, Exchange, Perturbation, RandomBits
 from duckdb_priv.release.model import Blocks, Guarantee, SensitiveAttribute
 
@@ -56,11 +61,26 @@ class Coarser:
     """Distribution of the shown value given the true one, if intervals need the published histogram."""
 
 
-def coarser_uniform(finer: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
+def coarser(
+    finer: SensitiveAttribute, release: str, asked: Asked, *, keeps_pattern: bool
+) -> Coarser:
+    """Return the perturbation that makes a finer attribute coarser, by its estimator in the catalog.
+
+    An operator is turned into uniform perturbation, unless the coarser one ``keeps_pattern``. Raises GuaranteeViolated
+    if the requested release is not coarser.
+    """
+    if finer.blocks:
+        return _coarser_blocks(finer, finer.blocks, release, asked)
+    if form_of(finer).symmetric:
+        return _coarser_uniform(finer, release, asked)
+    make = _diluted_operator if keeps_pattern else _coarser_operator
+    return make(finer, stored_operator(finer), release, asked)
+
+
+def _coarser_uniform(finer: SensitiveAttribute, release: str, asked: Asked) -> Coarser:
     """Return the perturbation that turns a uniformly perturbed value into one with a smaller retention.
 
-    A value kept with probability p1, and kept again with p2 / p1, is kept with p2; otherwise it is uniform. Raises
-    GuaranteeViolated if the requested release is not coarser.
+    A value kept with probability p1, and kept again with p2 / p1, is kept with p2; otherwise it is uniform.
     """
     size, own, other = finer.size, finer.numbers["own"][0], finer.numbers["other"][0]
     target = Uniform(asked.of_values(size), size)
@@ -107,16 +127,15 @@ def _as_uniform(
     )
 
 
-def coarser_blocks(
+def _coarser_blocks(
     finer: SensitiveAttribute,
     blocks: Blocks,
     release: str,
     asked: Asked,
-    guarantees_of: Callable[[str, Code, float], list[Guarantee]],
 ) -> Coarser:
     """Return the perturbation that turns a shown block into one that contains the true value less often.
 
-    The block design does not change. ``guarantees_of`` returns the guarantees that a code gives an attribute.
+    The block design does not change.
     """
     code, there = stored_code(finer, blocks)
     outcomes, holding, shared = code
@@ -140,12 +159,12 @@ def coarser_blocks(
         tuple(str(number) for number in range(outcomes)),
         lambda domain, random_bits: Perturbation(domain, random_bits, *again.thresholds()),
         epsilon,
-        guarantees_of(finer.name, code, amplification),
+        code_guarantees(finer.name, code, amplification),
         {"epsilon": epsilon, "blocks": outcomes, "holding": holding, "shared": shared},
     )
 
 
-def coarser_operator(
+def _coarser_operator(
     finer: SensitiveAttribute, operator: Matrix, release: str, asked: Asked
 ) -> Coarser:
     """Return the perturbation Q that turns an operator P into uniform perturbation with retention p: Q = U(p) P^-1.
@@ -173,4 +192,36 @@ def coarser_operator(
     tables = alias_tables(transition / transition.sum(axis=0))
     return _as_uniform(
         finer, release, target, lambda domain, random_bits: Exchange(domain, random_bits, tables)
+    )
+
+
+def _diluted_operator(
+    finer: SensitiveAttribute, operator: Matrix, release: str, asked: Asked
+) -> Coarser:
+    """Return the perturbation that keeps a shown value, or replaces it by one that carries no information.
+
+    It keeps the operator's pattern and brings its likelihoods closer together.
+    """
+    kept = (
+        share_kept(operator, math.exp(asked.epsilon) * (1 - ROUNDING))
+        if asked.epsilon is not None
+        else asked.retention or 0.0
+    )
+    if not 0 < kept < 1:
+        there = claimed_amplification(operator)
+        raise GuaranteeViolated(
+            f"{finer.name!r} is shown with epsilon {math.log(there):.6g}, and what is asked for is no coarser",
+            hint="choose a smaller epsilon, or a retention between 0 and 1; what noise has hidden does not come back",
+        )
+    transition, composed = diluted(operator, kept)
+    tables, guarantees = alias_tables(transition), operator_guarantees(finer.name, composed)
+    lists = {"weights": invert(composed).tolist(), "operator": composed.T.tolist()}
+    return Coarser(
+        replace(finer, release=release, numbers={}, lists=lists),
+        finer.values,
+        lambda domain, random_bits: Exchange(domain, random_bits, tables),
+        guarantees[0].value or 0.0,
+        guarantees,
+        {"epsilon": guarantees[0].value},
+        composed,
     )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.arrays import Matrix
+from duckdb_priv.mechanism.questions import claimed_amplification
+from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform, amplification_gamma, epsilon_amplification
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.findings import (
@@ -16,27 +23,68 @@ from duckdb_priv.methods.common.findings import (
     audit_posterior,
 )
 from duckdb_priv.methods.common.perturbation import Perturbation, bits_of
-from duckdb_priv.methods.common.perturbed import Perturbed
+from duckdb_priv.methods.common.perturbed import Perturbed, of_each
 from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import of_value
+
+
+def local_guarantees(
+    attribute: str,
+    amplification: float,
+    parameters: Mapping[str, Any],
+    limits: tuple[float, float] | None = None,
+    shown: str = "noisy value",
+) -> list[Guarantee]:
+    """Return the guarantees for one shown value of an attribute, which changes odds by at most ``amplification``.
+
+    ``limits`` are rho1 and rho2, if they are promised. ``shown`` is the noun for the value.
+    """
+    epsilon = math.log(amplification)
+    found = [
+        Guarantee(
+            "local_differential_privacy",
+            of_value(attribute, epsilon, shown),
+            value=epsilon,
+            attribute=attribute,
+            parameters=parameters,
+        )
+    ]
+    return [*found, *([_rho_guarantee(attribute, amplification, limits)] if limits else [])]
 
 
 def uniform_guarantees(
     attribute: str, operator: Uniform, limits: tuple[float, float] | None = None
 ) -> list[Guarantee]:
     """Return the guarantees of uniform perturbation for an attribute."""
-    found = [
-        Guarantee(
-            "local_differential_privacy",
-            of_value(attribute, operator.ldp_epsilon),
-            value=operator.ldp_epsilon,
-            attribute=attribute,
-            parameters={"retention": operator.retention, "domain_size": operator.domain_size},
-        )
-    ]
-    if limits is not None:
-        found.append(rho_guarantee(attribute, operator.amplification, limits))
-    return found
+    parameters = {"retention": operator.retention, "domain_size": operator.domain_size}
+    return local_guarantees(attribute, operator.amplification, parameters, limits)
+
+
+def operator_guarantees(
+    attribute: str, operator: Matrix, limits: tuple[float, float] | None = None
+) -> list[Guarantee]:
+    """Return the guarantees of an operator that was chosen for questions, from the integers that draw its values."""
+    amplification = claimed_amplification(operator)
+    parameters = {"amplification": amplification, "domain_size": len(operator)}
+    return local_guarantees(attribute, amplification, parameters, limits)
+
+
+def code_guarantees(
+    attribute: str, code: Code, amplification: float, limits: tuple[float, float] | None = None
+) -> list[Guarantee]:
+    """Return the guarantees of a code for an attribute."""
+    parameters = {"amplification": amplification, **stated_codes({attribute: code})}
+    shown = "noisy value, the number of a block,"
+    return local_guarantees(attribute, amplification, parameters, limits, shown)
+
+
+def stated_codes(codes: Mapping[str, Code]) -> dict[str, object]:
+    """Return the parameters of codes: the number of blocks, of those with a given value, and of those with two."""
+    found = {"blocks": "outcomes", "holding": "holding", "shared": "shared"}
+    return {
+        name: of_each({attribute: getattr(code, field) for attribute, code in codes.items()})
+        for name, field in found.items()
+    }
 
 
 def asked_amplification(
@@ -53,7 +101,7 @@ def asked_amplification(
     return epsilon_amplification(epsilon), None
 
 
-def rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:
+def _rho_guarantee(attribute: str, amplification: float, limits: tuple[float, float]) -> Guarantee:
     """Return the guarantee on posteriors if odds change by a factor of at most ``amplification``."""
     rho1, rho2 = limits
     return Guarantee(

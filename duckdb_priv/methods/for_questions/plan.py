@@ -27,11 +27,9 @@ from duckdb_priv.mechanism.questions import (
 )
 from duckdb_priv.methods.common.asked import gram_of, named
 from duckdb_priv.methods.common.bins import Binned, Edges, of_attribute, open_binned
-from duckdb_priv.methods.common.local_privacy import asked_amplification, rho_guarantee
+from duckdb_priv.methods.common.local_privacy import asked_amplification, operator_guarantees
 from duckdb_priv.methods.common.perturbed import exchanged, plan_of
 from duckdb_priv.methods.for_questions.arguments import RANDOM, ForQuestionsArguments
-from duckdb_priv.release.model import Guarantee
-from duckdb_priv.release.promise import of_value
 
 MECHANISM = "for_questions"
 
@@ -139,24 +137,6 @@ def _parameters(
         "error": {each.attribute: each.error for each in of},
         "bound": {each.attribute: each.bound for each in of},
     }
-
-
-def operator_guarantees(
-    attribute: str, operator: Matrix, limits: tuple[float, float] | None = None
-) -> list[Guarantee]:
-    """Return the guarantees of a chosen operator for an attribute."""
-    amplification = claimed_amplification(operator)
-    epsilon = math.log(amplification)
-    found = [
-        Guarantee(
-            "local_differential_privacy",
-            of_value(attribute, epsilon),
-            value=epsilon,
-            attribute=attribute,
-            parameters={"amplification": amplification, "domain_size": len(operator)},
-        )
-    ]
-    return [*found, *([rho_guarantee(attribute, amplification, limits)] if limits else [])]
 
 
 def _gained(each: Answering) -> str:

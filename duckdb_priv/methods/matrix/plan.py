@@ -16,13 +16,13 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.alias import as_drawn
 from duckdb_priv.mechanism.arrays import Matrix
-from duckdb_priv.mechanism.operator import check_operator, ldp_epsilon
+from duckdb_priv.mechanism.operator import amplification, check_operator
 from duckdb_priv.methods.common.domain import Domain, open_domains
+from duckdb_priv.methods.common.local_privacy import local_guarantees
 from duckdb_priv.methods.common.perturbed import Perturbed, exchanged, plan_of
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.matrix.arguments import MatrixArguments
 from duckdb_priv.release.model import Guarantee
-from duckdb_priv.release.promise import of_value
 
 MECHANISM = "matrix"
 MAX_VALUES = 100
@@ -108,7 +108,18 @@ def _operator(cells: MatrixCells, domain: Domain) -> Matrix:
 def _perturbed(
     workspace: Workspace, source: Source, release: str, domain: Domain, operator: Matrix
 ) -> Perturbed:
-    epsilon = ldp_epsilon(operator)
+    attribute, ratio = domain.attribute, amplification(operator)
+    bounded = math.isfinite(ratio)
+    guarantees = [
+        Guarantee(
+            "no_bound",
+            f"Some noisy value of {attribute} excludes some true value with certainty: no factor limits what it"
+            " reveals.",
+            attribute=attribute,
+        )
+    ]
+    if bounded:
+        guarantees = local_guarantees(attribute, ratio, {"domain_size": domain.size})
     return exchanged(
         workspace,
         source,
@@ -116,26 +127,7 @@ def _perturbed(
         MECHANISM,
         domain,
         operator,
-        [_guarantee(domain, epsilon)],
-        epsilon if math.isfinite(epsilon) else None,
-        attribute=domain.attribute,
-    )
-
-
-def _guarantee(domain: Domain, epsilon: float) -> Guarantee:
-    """Return the guarantee of an epsilon, which is infinite if a published value excludes a true one."""
-    attribute = domain.attribute
-    if not math.isfinite(epsilon):
-        return Guarantee(
-            "no_bound",
-            f"Some noisy value of {attribute} excludes some true value with certainty: no factor limits what it"
-            " reveals.",
-            attribute=attribute,
-        )
-    return Guarantee(
-        "local_differential_privacy",
-        of_value(attribute, epsilon),
-        value=epsilon,
+        guarantees,
+        math.log(ratio) if bounded else None,
         attribute=attribute,
-        parameters={"domain_size": domain.size},
     )
