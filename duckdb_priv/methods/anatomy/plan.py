@@ -15,13 +15,13 @@ from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.anatomy import AnatomyGroups, anatomy_groups
+from duckdb_priv.mechanism.anatomy import anatomy_groups
 from duckdb_priv.methods.anatomy.arguments import AnatomyArguments
 from duckdb_priv.methods.common.assigning import ASSIGNED, Grouping, assign
 from duckdb_priv.methods.common.decoys import key_of_groups, rank_sql
 from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_domain
 from duckdb_priv.methods.common.republication import ledger_entries, remember
-from duckdb_priv.release.model import Guarantee, SensitiveAttribute, group_column
+from duckdb_priv.release.model import Guarantee, group_column
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.templates import body, fill, read, section
 
@@ -53,7 +53,8 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: AnatomyA
         tables[f"_priv_groups{n}"] = Table.of(
             {"code": groups.value, "rank": groups.rank, "number": groups.group}
         )
-        attributes.append(_attribute(release, domain, groups))
+        numbers = {"own": (1.0,) * domain.size, "other": groups.background().tolist()}
+        attributes.append(domain.as_attribute(release, "listed", numbers))
     guarantees = [guarantee_of(domain.attribute, diversity) for domain in domains]
     return Plan(
         mechanism=MECHANISM,
@@ -90,17 +91,6 @@ def _columns(source: Source) -> dict[str, str]:
         elif name in source.public:
             columns[name] = "public"
     return columns
-
-
-def _attribute(release: str, domain: Domain, groups: AnatomyGroups) -> SensitiveAttribute:
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="listed",
-        numbers={"own": (1.0,) * domain.size, "other": groups.background().tolist()},
-    )
 
 
 def guarantee_of(attribute: str, diversity: int) -> Guarantee:

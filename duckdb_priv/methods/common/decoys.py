@@ -30,6 +30,7 @@ from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.methods.common.assigning import Assigned, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.domain import Domain
+from duckdb_priv.methods.common.perturbation import columns_sql
 from duckdb_priv.release.model import to_json
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.signed import signed, unsigned
@@ -203,16 +204,10 @@ def show(
 
 def published_sql(source: Source, domains: Sequence[Domain], shown: str) -> str:
     """Return the query of the published rows, in no particular order, from the codes of shown values."""
-    of_attribute = {domain.attribute: n for n, domain in enumerate(domains)}
-    of_public = {name: n for n, name in enumerate(source.public)}
-    columns = ", ".join(
-        f"{domains[n].published_at(f'_shown{n}')} AS {identifier(name)}"
-        if (n := of_attribute.get(name)) is not None
-        else f"shown._public{of_public[name]} AS {identifier(name)}"
-        for name in source.types
-        if name in of_attribute or name in of_public
-    )
-    return f"SELECT {columns} FROM {shown} AS shown"
+    values = {
+        domain.attribute: domain.published_at(f"_shown{n}") for n, domain in enumerate(domains)
+    }
+    return f"SELECT {columns_sql(source, values, 'shown.')} FROM {shown} AS shown"
 
 
 class Column(NamedTuple):

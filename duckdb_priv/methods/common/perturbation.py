@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,10 +107,6 @@ class Drawn:
     def looked_up(self, n: int) -> str:
         """Return the join with the published value of each shown position."""
         return f"JOIN {self.domain.table} AS p{n} ON p{n}.position = shown._shown{n}"
-
-    def published(self, n: int) -> str:
-        """Return SQL for the published value."""
-        return f"p{n}.published"
 
 
 @dataclass(frozen=True)
@@ -336,8 +332,7 @@ def _public(source: Source) -> dict[str, str]:
 
 def _published_sql(source: Source, perturbations: Sequence[Drawn], drawn: str) -> str:
     """Return the query of the published rows from records with their bits."""
-    of_attribute = {each.domain.attribute: n for n, each in enumerate(perturbations)}
-    of_public = _public(source)
+    values = {each.domain.attribute: f"p{n}.published" for n, each in enumerate(perturbations)}
     return expand(
         body(read("publisher/fragments", "perturb")),
         {
@@ -346,13 +341,18 @@ def _published_sql(source: Source, perturbations: Sequence[Drawn], drawn: str) -
             "shown": ", ".join(
                 f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)
             ),
-            "published": ", ".join(
-                f"{perturbations[of_attribute[name]].published(of_attribute[name])} AS {identifier(name)}"
-                if name in of_attribute
-                else f"shown.{of_public[name]} AS {identifier(name)}"
-                for name in source.types
-                if name in of_attribute or name in of_public
-            ),
+            "published": columns_sql(source, values, "shown."),
             "values": " ".join(each.looked_up(n) for n, each in enumerate(perturbations)),
         },
+    )
+
+
+def columns_sql(source: Source, values: Mapping[str, str], rows: str = "") -> str:
+    """Return SQL for the published columns, in the order of the source.
+
+    ``values`` is SQL for the shown value of each sensitive attribute. Public columns are those of ``rows``, a prefix.
+    """
+    columns = {name: f"{rows}{alias}" for name, alias in _public(source).items()} | {**values}
+    return ", ".join(
+        f"{columns[name]} AS {identifier(name)}" for name in source.types if name in columns
     )

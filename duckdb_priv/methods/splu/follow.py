@@ -27,6 +27,7 @@ from duckdb_priv.methods.common.assigning import (
 from duckdb_priv.methods.common.decoys import count_ranges, key_of_groups, show, without_surplus
 from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.memory import KEPT, Memory, marks_sql, recalled
+from duckdb_priv.methods.common.perturbation import columns_sql
 from duckdb_priv.methods.common.republication import (
     domains_of_both,
     grouped_sql,
@@ -97,15 +98,8 @@ class Followed:
 
     def rows_sql(self) -> str:
         """Return SQL for the current rows: records with a published value for each of their current values."""
-        of_attribute = {domain.attribute: n for n, domain in enumerate(self.domains)}
-        of_public = {name: n for n, name in enumerate(self.source.public)}
-        columns = ", ".join(
-            f"p{of_attribute[name]}.published AS {identifier(name)}"
-            if name in of_attribute
-            else f"_public{of_public[name]} AS {identifier(name)}"
-            for name in self.source.types
-            if name in of_attribute or name in of_public
-        )
+        values = {domain.attribute: f"p{n}.published" for n, domain in enumerate(self.domains)}
+        columns = columns_sql(self.source, values)
         joins = " ".join(
             f"JOIN {self.memory.recall(domain, n)} AS s{n} ON s{n}.mark = _mark"
             f" JOIN {domain.table} AS p{n} ON p{n}.published::VARCHAR IS NOT DISTINCT FROM s{n}.shown"

@@ -263,28 +263,11 @@ def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> 
     if not isinstance(choice.weights, TwoByTwo) and choice.design is not None:
         form = choice.weights
         terms = interval_terms(choice.design, form, counts > 0)
-        numbers |= {
-            "inclusion": tuple(form.inclusion.tolist()),
-            "odds": tuple(form.odds.tolist()),
-            "potential": tuple(form.potential.tolist()),
-            "own_weight": tuple(form.own.tolist()),
-            "tied_weight": tuple(form.tied.tolist()),
-            "tied_joint": tuple(terms.tied_joint.tolist()),
-            "slope": tuple(terms.slope.tolist()),
-            "half_step": tuple(terms.half_step.tolist()),
-            "scatter": tuple(terms.scatter.tolist()),
-            "most_scatter": tuple(terms.most_scatter.tolist()),
-            "upward": tuple(terms.upward.tolist()),
-            "downward": tuple(terms.downward.tolist()),
-        }
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form=choice.method,
-        numbers=numbers,
-    )
+        weights = {"own_weight": form.own, "tied_weight": form.tied}
+        for_pairs = {"inclusion": form.inclusion, "odds": form.odds, "potential": form.potential}
+        of_values = weights | for_pairs | vars(terms)
+        numbers |= {name: tuple(of.tolist()) for name, of in of_values.items()}
+    return domain.as_attribute(release, choice.method, numbers)
 
 
 def _mixed(batches: Sequence[Batch], gamma: int) -> Mixture | None:
@@ -298,20 +281,14 @@ def _of_batches(
     remaining = np.sum([batch.remaining for batch in batches], axis=0)
     shares = likely_shares(mixed.weights, mixed.operator, remaining)
     terms = score_terms(mixed.weights, mixed.operator, shares)
-    return SensitiveAttribute(
-        release=release,
-        name=domain.attribute,
-        type=domain.catalog_type,
-        values=domain.values,
-        form="batches",
-        numbers={
-            "own": (1 / gamma,) * domain.size,
-            "other": tuple(background_probability(drawn_in_all(batches), gamma).tolist()),
-            "half_step": tuple(half_step(mixed.weights).tolist()),
-            **{name: tuple(of.tolist()) for name, of in terms._asdict().items()},
-        },
-        lists={"weights": mixed.weights.tolist(), "operator": mixed.operator.T.tolist()},
-    )
+    numbers = {
+        "own": (1 / gamma,) * domain.size,
+        "other": tuple(background_probability(drawn_in_all(batches), gamma).tolist()),
+        "half_step": tuple(half_step(mixed.weights).tolist()),
+        **{name: tuple(of.tolist()) for name, of in terms._asdict().items()},
+    }
+    lists = {"weights": mixed.weights.tolist(), "operator": mixed.operator.T.tolist()}
+    return domain.as_attribute(release, "batches", numbers, lists)
 
 
 def _of_several(domain: Domain, batches: int | None, corrected: bool) -> Guarantee:
