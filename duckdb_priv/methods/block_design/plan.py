@@ -16,7 +16,7 @@ from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
 from duckdb_priv.methods.block_design.arguments import BlockDesignArguments
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.local_privacy import (
     asked_amplification,
     code_guarantees,
@@ -35,7 +35,7 @@ def plan(
 ) -> Plan:
     """Plan a release whose records report blocks of values."""
     amplification, asked = asked_amplification(arguments.epsilon, arguments.rho1, arguments.rho2)
-    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    domains = open_domains(workspace, source, arguments.domain)
     of = [_reported(workspace, source, release, domain, amplification, asked) for domain in domains]
     parameters = {
         "epsilon": arguments.epsilon if asked is None else math.log(amplification),

@@ -118,18 +118,16 @@ def _is_text(kind: str) -> bool:
     return kind == "VARCHAR" or kind.startswith("ENUM")
 
 
-def open_domains(
-    workspace: Workspace, source: Source, given: Mapping[str, Sequence[Any]] | None = None
-) -> list[Domain]:
+def open_domains(workspace: Workspace, source: Source, given: Any = None) -> list[Domain]:
     """Read or check the domain of every sensitive attribute.
 
-    ``given`` has the given domains by attribute; other domains are the values of the source.
+    ``given`` is read as ``given_domains`` says; other domains are the values of the source.
 
     Raises InvalidSource for a value outside a given domain and for a domain of one value.
     """
-    given = given or {}
+    domains = given_domains(given, source)
     return [
-        _open(workspace, source, attribute, number, given.get(attribute))
+        _open(workspace, source, attribute, number, domains.get(attribute))
         for number, attribute in enumerate(source.sensitive)
     ]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.estimator.forms import form_of
-from duckdb_priv.mechanism.arrays import Matrix, Vector
+from duckdb_priv.mechanism.arrays import Matrix
 from duckdb_priv.mechanism.block_design import operator_of_blocks
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.operator import (
@@ -86,7 +88,22 @@ def stored_code(attribute: SensitiveAttribute, blocks: Blocks) -> tuple[Code, fl
     return Code(blocks.count, holding, shared), held / free
 
 
-def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
+def audit_perturbed(
+    subject: Subject, operator: Matrix, more: Iterable[AuditRow] = ()
+) -> list[AuditRow]:
+    """Audit an operator by itself, with ``more`` findings about it, and against the source if that is unchanged."""
+    rows = [*_audit_operator(subject, operator), *more]
+    true = subject.same_counts
+    if true is None:
+        return [*rows, subject.source_changed()]
+    return [
+        *rows,
+        audit_posterior(subject, largest_posterior(operator, true), true / true.sum()),
+        subject.noise_as_stated(operator @ true, (operator * (1 - operator)) @ true),
+    ]
+
+
+def _audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
     """Check that a matrix is a valid operator, whether it can be inverted, and how much it changes odds."""
     off = float(np.abs(operator.sum(axis=0) - 1).max())
     classes = identifiability_classes(operator, tolerance=ROUNDING)
@@ -111,12 +128,3 @@ def audit_operator(subject: Subject, operator: Matrix) -> list[AuditRow]:
     if "local_differential_privacy" in subject.claims:
         rows.append(audit_epsilon(subject, ldp_epsilon(operator)))
     return rows
-
-
-def audit_against_source(subject: Subject, operator: Matrix, true: Vector) -> list[AuditRow]:
-    """Return the posteriors of someone who knows the true frequencies, and test the published counts."""
-    posteriors = largest_posterior(operator, true)
-    return [
-        audit_posterior(subject, posteriors, true / true.sum()),
-        subject.noise_as_stated(operator @ true, (operator * (1 - operator)) @ true),
-    ]

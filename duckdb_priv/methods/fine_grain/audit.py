@@ -13,27 +13,19 @@ from duckdb_priv.methods.common.findings import (
     AuditRow,
     Subject,
 )
-from duckdb_priv.methods.common.operator_audit import audit_against_source, audit_operator
+from duckdb_priv.methods.common.operator_audit import audit_perturbed
 from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
 def audit(subject: Subject) -> list[AuditRow]:
-    """Recompute the promises for a single record, and for a record in its shuffled group."""
-    return [*_audit_alone(subject), *audit_shuffle(subject)]
-
-
-def _audit_alone(subject: Subject) -> list[AuditRow]:
-    """Recompute the claims for a single record: the worst posteriors of every requirement."""
+    """Recompute the worst posteriors of every requirement, and the promise for a record in its shuffled group."""
     operator = FineGrain(np.array(subject.attribute.numbers["retention"]))
-    rows = audit_operator(subject, operator.matrix())
     _, claim = subject.claims["fine_grain_privacy"]
     requirements = _requirements(subject, claim)
+    odds = []
     if requirements is not None:
-        rows += _odds(subject, operator, requirements, claim["direction"])
-    true = subject.same_counts
-    if true is None:
-        return [*rows, subject.source_changed()]
-    return [*rows, *audit_against_source(subject, operator.matrix(), true)]
+        odds = _odds(subject, operator, requirements, claim["direction"])
+    return [*audit_perturbed(subject, operator.matrix(), odds), *audit_shuffle(subject)]
 
 
 def _requirements(subject: Subject, claim: dict[str, Any]) -> Requirements | None:

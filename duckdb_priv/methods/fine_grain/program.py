@@ -15,7 +15,7 @@ from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER
 from duckdb_priv.mechanism.requirements import Direction, Requirements
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.tables import as_domain_value, named_tables, read_columns, shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
 from duckdb_priv.methods.fine_grain.reference import Reference, find_reference
@@ -67,7 +67,7 @@ def solve_programs(
 
     Raises InvalidParameter, GuaranteeViolated, and PublicationFailed if the solver gives up.
     """
-    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    domains = open_domains(workspace, source, arguments.domain)
     for domain in domains:
         _check_size(domain)
     tolerance, direction = arguments.tolerance, arguments.direction

@@ -7,11 +7,7 @@ from fractions import Fraction
 from duckdb_priv.mechanism.questions import exact_amplification
 from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.methods.common.local_privacy import audit_limits
-from duckdb_priv.methods.common.operator_audit import (
-    audit_against_source,
-    audit_operator,
-    stored_operator,
-)
+from duckdb_priv.methods.common.operator_audit import audit_perturbed, stored_operator
 from duckdb_priv.methods.common.shuffles import audit_shuffle
 
 
@@ -20,8 +16,7 @@ def audit(subject: Subject) -> list[AuditRow]:
     operator = stored_operator(subject.attribute)
     exact = exact_amplification(operator)
     claimed = subject.claims["local_differential_privacy"][1]["amplification"]
-    rows = [
-        *audit_operator(subject, operator),
+    more = [
         subject.finding(
             "largest_likelihood_ratio",
             "The largest ratio of two probabilities of the same published value, computed from the integers that"
@@ -32,7 +27,4 @@ def audit(subject: Subject) -> list[AuditRow]:
         *audit_limits(subject, float(exact)),
         *audit_shuffle(subject),
     ]
-    true = subject.same_counts
-    if true is None:
-        return [*rows, subject.source_changed()]
-    return [*rows, *audit_against_source(subject, operator, true)]
+    return audit_perturbed(subject, operator, more)

@@ -76,16 +76,9 @@ def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
     )
     sampled = groups.size > allowed
     copied = sampled & (groups.size > 3 * allowed)
-    total, records = groups.number.sum(), (groups.number * groups.size).sum()
+    records = (groups.number * groups.size).sum()
     return [
-        subject.finding(
-            "violating_groups_before",
-            "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
-            " groups are sampled.",
-            100 * groups.number[sampled].sum() / total,
-            records_percent=100 * (groups.number * groups.size)[sampled].sum() / records,
-            groups=int(total),
-        ),
+        _violating(subject, groups, groups.where(sampled)),
         subject.finding(
             "largest_frequencies_given_away",
             "Records, in percent, in micro groups whose records appear three times or more: the copies reveal the"
@@ -94,6 +87,20 @@ def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
             not copied.any(),
         ),
     ]
+
+
+def _violating(subject: Subject, groups: GroupCounts, larger: GroupCounts) -> AuditRow:
+    total = groups.number.sum()
+    return subject.finding(
+        "violating_groups_before",
+        "Micro groups that are larger than the bound allows at their largest frequency, in percent. These groups are"
+        " sampled.",
+        100 * larger.number.sum() / total,
+        records_percent=100
+        * (larger.number * larger.size).sum()
+        / (groups.number * groups.size).sum(),
+        groups=int(total),
+    )
 
 
 def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> AuditRow:
@@ -194,18 +201,11 @@ def _violations(
     allowed = threshold(
         inside.frequency, operator, claim["epsilon"], claim["delta"], claim["bound"]
     )
-    total, records = groups.number.sum(), (groups.number * groups.size).sum()
+    total = groups.number.sum()
     before = inside.where(inside.size > allowed)
     after = inside.where(np.minimum(inside.size, claim["sample_size"]) > allowed)
     return [
-        subject.finding(
-            "violating_groups_before",
-            "Micro groups that are larger than the bound allows at their largest frequency, in percent. These"
-            " groups are sampled.",
-            100 * before.number.sum() / total,
-            records_percent=100 * (before.number * before.size).sum() / records,
-            groups=int(total),
-        ),
+        _violating(subject, groups, before),
         subject.finding(
             "violating_groups_after",
             "Micro groups of which more rows are published than the bound allows, in percent.",

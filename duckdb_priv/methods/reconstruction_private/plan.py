@@ -20,7 +20,7 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.reconstruction_privacy import Bound, sample_size, threshold
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform, epsilon_retention
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.local_privacy import own_and_other, uniform_guarantees
 from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
 from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
@@ -152,7 +152,7 @@ def decide(
     workspace: Workspace, source: Source, arguments: ReconstructionPrivateArguments
 ) -> Decided:
     """Read the domain and the requirement, and open the random bits of the attribute."""
-    domain = _only(open_domains(workspace, source, given_domains(arguments.domain, source)))
+    domain = _only(open_domains(workspace, source, arguments.domain))
     requirement = Requirement.of(arguments, domain.size)
     context = {
         "mechanism": MECHANISM,

@@ -27,7 +27,7 @@ from duckdb_priv.methods.common.crowds import (
     same_group,
     sizes_of_groups,
 )
-from duckdb_priv.methods.common.domain import Domain, given_domains, open_domains
+from duckdb_priv.methods.common.domain import Domain, open_domains
 from duckdb_priv.methods.common.perturbation import PerturbationByRecord, bits_of, perturb_sql
 from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
@@ -48,7 +48,7 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: Shuffled
     """Plan a release of shuffled groups."""
     _check(arguments)
     _refuse_taken(source)
-    domains = open_domains(workspace, source, given_domains(arguments.domain, source))
+    domains = open_domains(workspace, source, arguments.domain)
     sizes = sizes_of_groups(workspace, source)
     instead = f"priv.publish_uniform with epsilon := {arguments.epsilon:g} asks for no crowd"
     require_crowds(workspace, source, sizes, instead)

@@ -34,7 +34,7 @@ from duckdb_priv.methods.common.republication import (
     remember,
 )
 from duckdb_priv.methods.splu.arguments import SpluArguments, fewest_of_a_batch
-from duckdb_priv.methods.splu.plan import MECHANISM, plan_of
+from duckdb_priv.methods.splu.plan import MECHANISM, Grouped
 from duckdb_priv.release.catalog import published_columns, sensitive_attributes
 from duckdb_priv.release.model import LedgerEntry
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
@@ -193,22 +193,18 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     records.keep_remaining()
     batches = [memory.batches(domain.attribute, domain.values) for domain in domains]
     ((rows,),) = workspace.rows(f"SELECT count(*) FROM ({select})")
-    made = plan_of(
-        release,
-        source,
-        domains,
-        records.grouping,
-        batches,
-        kernel=replace(records.assigned.kernel, select=select),
+    entries = [
+        _entry(workspace, release, domain, each)
+        for domain, each in zip(domains, random_bits, strict=True)
+    ]
+    kernel = replace(records.assigned.kernel, select=select)
+    made = Grouped(release, source, domains, records.grouping, batches)
+    return replace(
+        made.plan(kernel, entries, rows),
         staged=records.assigned.staged,
-        ledger=[
-            _entry(workspace, release, domain, each)
-            for domain, each in zip(domains, random_bits, strict=True)
-        ],
-        rows=rows,
         left_out=source.rows - rows,
+        waiting=records.waiting_values(),
     )
-    return replace(made, waiting=records.waiting_values())
 
 
 def _entry(

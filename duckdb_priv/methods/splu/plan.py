@@ -7,8 +7,8 @@ and the reconstruction corrected (``mechanism/decoy_groups.md``, ``mechanism/spl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import zip_longest
 
 import numpy as np
@@ -112,114 +112,81 @@ def plan(workspace: Workspace, source: Source, release: str, arguments: SpluArgu
     earlier, before = earlier_rows(workspace, source, domains, release) if append else (None, 0)
     if memory and not assigned.few:
         _give_up(memory, domains, before)
-    return plan_of(
-        release,
-        source,
-        domains,
-        grouping,
-        batches,
-        kernel=kernel,
-        staged=staged,
-        earlier=earlier,
-        ledger=ledger_entries(source, domains, keys),
-        rows=ranges.rows + before,
-        left_out=ranges.left_out,
-    )
+    made = Grouped(release, source, domains, grouping, batches)
+    plan = made.plan(kernel, ledger_entries(source, domains, keys), ranges.rows + before, earlier)
+    return replace(plan, staged=staged, left_out=ranges.left_out)
 
 
-def plan_of(
-    release: str,
-    source: Source,
-    domains: Sequence[Domain],
-    grouping: Grouping,
-    batches: Sequence[Sequence[Batch]] | None,
-    *,
-    kernel: Kernel,
-    staged: Sequence[str],
-    ledger: Sequence[LedgerEntry],
-    rows: int,
-    left_out: int | None,
-    earlier: str | None = None,
-) -> Plan:
-    """Return the plan of a release of ``rows`` rows by decoy groups.
+@dataclass(frozen=True)
+class Grouped:
+    """The attributes of a release by decoy groups."""
 
-    ``batches`` has the published histograms of each attribute, over all records that were ever in a group; None if they
-    are not stored.
-    """
-    gamma = grouping.gamma
-    mixed = [None if each is None else _mixed(each, gamma) for each in batches or ()]
-    guarantees = [each for domain in domains for each in guarantees_of(domain.attribute, gamma)]
-    biased = []
-    for n, domain in enumerate(domains):
-        if earlier or (batches and len(batches[n]) > 1):
-            known = len(batches[n]) if batches else None
-            corrected = bool(batches and mixed[n])
-            guarantees.append(_of_several(domain, known, corrected))
-            if not corrected:
-                biased.append(guarantees[-1].statement)
-    parts = rows if batches is None else max(int(drawn_in_all(each).sum()) for each in batches)
-    return Plan(
-        mechanism=MECHANISM,
-        parameters={"gamma": gamma, "grouping": grouping.name, "rows": parts},
-        kernel=kernel,
-        staged=staged,
-        earlier=earlier,
-        columns=source.published_roles,
-        attributes=[],
-        complete=partial(
-            _complete,
-            release=release,
-            source=source,
-            domains=domains,
-            grouping=grouping,
-            batches=batches,
-            mixed=mixed,
-        ),
-        provenance=dict.fromkeys(source.sensitive, "source"),
-        guarantees=guarantees,
-        ledger=ledger,
-        strongest=guarantees[0].statement,
-        rows_expected=rows,
-        left_out=left_out,
-        warnings=biased,
-    )
+    release: str
+    source: Source
+    domains: Sequence[Domain]
+    grouping: Grouping
+    batches: Sequence[Sequence[Batch]] | None
+    """By attribute: the published histograms over all records that were ever in a group, including those that left;
+    None if they are not stored."""
 
+    @cached_property
+    def _mixed(self) -> Sequence[Mixture | None]:
+        """By attribute: the mixture of several batches; None for one batch, or if no mixture can be inverted."""
+        gamma = self.grouping.gamma
+        return [mixture(each, gamma) if len(each) > 1 else None for each in self.batches or ()]
 
-def _complete(
-    plan: Plan,
-    published: Mapping[str, Mapping[str | None, int]],
-    *,
-    release: str,
-    source: Source,
-    domains: Sequence[Domain],
-    grouping: Grouping,
-    batches: Sequence[Sequence[Batch]] | None,
-    mixed: Sequence[Mixture | None],
-) -> Plan:
-    """Complete the plan with the estimators, which depend on the published values only.
+    def plan(
+        self,
+        kernel: Kernel,
+        ledger: Sequence[LedgerEntry],
+        rows: int,
+        earlier: str | None = None,
+    ) -> Plan:
+        """Return the plan of ``rows`` rows; ``earlier`` is the query of those that were published before."""
+        gamma, batches = self.grouping.gamma, self.batches
+        guarantees = [
+            each for domain in self.domains for each in guarantees_of(domain.attribute, gamma)
+        ]
+        biased = []
+        for n, domain in enumerate(self.domains):
+            if earlier or (batches and len(batches[n]) > 1):
+                known = len(batches[n]) if batches else None
+                corrected = bool(batches and self._mixed[n])
+                guarantees.append(_of_several(domain, known, corrected))
+                if not corrected:
+                    biased.append(guarantees[-1].statement)
+        parts = rows if batches is None else max(int(drawn_in_all(each).sum()) for each in batches)
+        return Plan(
+            mechanism=MECHANISM,
+            parameters={"gamma": gamma, "grouping": self.grouping.name, "rows": parts},
+            kernel=kernel,
+            earlier=earlier,
+            columns=self.source.published_roles,
+            attributes=[],
+            complete=self._complete,
+            provenance=dict.fromkeys(self.source.sensitive, "source"),
+            guarantees=guarantees,
+            ledger=ledger,
+            strongest=guarantees[0].statement,
+            rows_expected=rows,
+            warnings=biased,
+        )
 
-    ``batches`` has the published histograms over all records that were ever in a group, including those that left.
-    """
-    grouped = batches or [
-        [_as_published(published[domain.attribute], domain.values)] for domain in domains
-    ]
-    return replace(
-        plan,
-        attributes=[
-            _of_batches(release, domain, each, one, grouping.gamma)
-            if one
-            else reconstruction(release, domain, drawn_in_all(each), grouping.gamma)
-            for domain, each, one in zip_longest(domains, grouped, mixed)
-        ],
-        warnings=[
-            *plan.warnings,
-            *(
-                warning
-                for domain, each, one in zip_longest(domains, grouped, mixed)
-                for warning in _warnings(domain, drawn_in_all(each), one, source, grouping)
-            ),
-        ],
-    )
+    def _complete(self, plan: Plan, published: Mapping[str, Mapping[str | None, int]]) -> Plan:
+        """Complete the plan with the estimators, which depend on the published values only."""
+        batches = self.batches or [
+            [_as_published(published[domain.attribute], domain.values)] for domain in self.domains
+        ]
+        attributes, warnings = [], [*plan.warnings]
+        for domain, each, mixed in zip_longest(self.domains, batches, self._mixed):
+            drawn, gamma = drawn_in_all(each), self.grouping.gamma
+            attributes.append(
+                _of_batches(self.release, domain, each, mixed, gamma)
+                if mixed
+                else reconstruction(self.release, domain, drawn, gamma)
+            )
+            warnings += _warnings(domain, drawn, mixed, self.source, self.grouping)
+        return replace(plan, attributes=attributes, warnings=warnings)
 
 
 def _as_published(published: Mapping[str | None, int], values: Sequence[str | None]) -> Batch:
@@ -268,11 +235,6 @@ def reconstruction(release: str, domain: Domain, counts: Counts, gamma: int) -> 
         of_values = weights | for_pairs | vars(terms)
         numbers |= {name: tuple(of.tolist()) for name, of in of_values.items()}
     return domain.as_attribute(release, choice.method, numbers)
-
-
-def _mixed(batches: Sequence[Batch], gamma: int) -> Mixture | None:
-    """Return the mixture of several batches, or None for one batch, or if no mixture can be inverted."""
-    return mixture(batches, gamma) if len(batches) > 1 else None
 
 
 def _of_batches(
