@@ -12,6 +12,7 @@ Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", se
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Literal
 
 import numpy as np
@@ -154,13 +155,14 @@ def sample_size(
 
 def _feasible_delta(operator: Uniform, epsilon: float, bound: Bound, max_frequency: float) -> str:
     """Return a hint with the largest delta, in thousandths, that allows publishing at least one record."""
-    low, high = 0, 500 if bound == "exact" else 1000
-    while high - low > 1:  # thresholds fall as delta grows
-        middle = (low + high) // 2
-        satisfied = threshold(max_frequency, operator, epsilon, middle / 1000, bound) >= 1
-        low, high = (middle, high) if satisfied else (low, middle)
+
+    def fails(thousandths: int) -> bool:
+        return bool(threshold(max_frequency, operator, epsilon, thousandths / 1000, bound) < 1)
+
+    # Thresholds fall as delta grows.
+    met = bisect_left(range(1, 500 if bound == "exact" else 1000), True, key=fails)
     return (
-        f"here delta can be at most {low / 1000}" if low else "here even delta = 0.001 is too large"
+        f"here delta can be at most {met / 1000}" if met else "here even delta = 0.001 is too large"
     )
 
 

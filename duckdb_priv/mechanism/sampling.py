@@ -11,6 +11,7 @@ and 3.9.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -90,16 +91,14 @@ def sampling_k(beta: float, epsilon: float, delta: float) -> int:
     9
     """
     _check_delta(delta, beta)
-    failing, k = 0, 1
-    while sampling_delta(k, beta, epsilon) > delta:
-        failing, k = k, 2 * k
-    while k - failing > 1:
-        middle = (failing + k) // 2
-        if sampling_delta(middle, beta, epsilon) > delta:
-            failing = middle
-        else:
-            k = middle
-    return k
+
+    def suffices(k: int) -> bool:
+        return sampling_delta(k, beta, epsilon) <= delta
+
+    k = 1
+    while not suffices(k):
+        k *= 2
+    return bisect_left(range(k), True, k // 2 + 1, key=suffices)
 
 
 def sampling_epsilon(k: int, beta: float, delta: float) -> float:

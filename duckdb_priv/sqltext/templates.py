@@ -99,6 +99,17 @@ def section(file: str, part: str, **fillings: str) -> str:
     return MARKED.sub(lambda match: fillings.get(match[1], match[0]), text)
 
 
+def fragment(name: str, /, **fillings: str) -> str:
+    """Return a file of publisher/fragments with its placeholders filled, also those inside the fillings.
+
+    Placeholders without a filling stay marked.
+
+    >>> fragment("sorted_rows") == body(read("publisher/fragments", "sorted_rows"))
+    True
+    """
+    return expand(body(read("publisher/fragments", name)), fillings)
+
+
 def template(text: str) -> str:
     """Mark every ``@name@`` and ``{name}`` in a text of the library as a placeholder.
 

@@ -23,7 +23,7 @@ from duckdb_priv.methods.common.domain import Domain, open_domains, warn_of_doma
 from duckdb_priv.methods.common.republication import ledger_entries, remember
 from duckdb_priv.release.model import Guarantee, group_column
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, fill, read, section
+from duckdb_priv.sqltext.templates import fragment, section
 
 MECHANISM = "anatomy"
 WARNING = (
@@ -111,23 +111,21 @@ def _select(source: Source, domains: Sequence[Domain]) -> str:
     numbered = list(enumerate(domains))
     of_attribute = {domain.attribute: n for n, domain in numbered}
     of_public = {name: n for n, name in enumerate(source.public)}
-    return fill(
-        body(read("publisher/fragments", "anatomy")),
-        {
-            "assigned": ASSIGNED,
-            "ranks": ", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
-            "groups": " ".join(section("kernels", "group_of_lists", n=str(n)) for n, _ in numbered),
-            "values": " ".join(
-                section("kernels", "values_of_lists", n=str(n), domain=domain.table)
-                for n, domain in numbered
-            ),
-            "published": ", ".join(
-                f"g{of_attribute[name]}.number AS {identifier(group_column(name))},"
-                f" v{of_attribute[name]}.listed AS {identifier(name)}"
-                if name in of_attribute
-                else f"_public{of_public[name]} AS {identifier(name)}"
-                for name in source.types
-                if name in of_attribute or name in of_public
-            ),
-        },
+    return fragment(
+        "anatomy",
+        assigned=ASSIGNED,
+        ranks=", ".join(f"{rank_sql(n)} AS _rank{n}" for n, _ in numbered),
+        groups=" ".join(section("kernels", "group_of_lists", n=str(n)) for n, _ in numbered),
+        values=" ".join(
+            section("kernels", "values_of_lists", n=str(n), domain=domain.table)
+            for n, domain in numbered
+        ),
+        published=", ".join(
+            f"g{of_attribute[name]}.number AS {identifier(group_column(name))},"
+            f" v{of_attribute[name]}.listed AS {identifier(name)}"
+            if name in of_attribute
+            else f"_public{of_public[name]} AS {identifier(name)}"
+            for name in source.types
+            if name in of_attribute or name in of_public
+        ),
     )

@@ -22,7 +22,7 @@ from duckdb_priv.mechanism.record_order import Keys
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import coded_sql, open_random_bits
 from duckdb_priv.sqltext.reading import make_table, select
-from duckdb_priv.sqltext.templates import body, expand, place, read
+from duckdb_priv.sqltext.templates import fragment, place
 
 ASSIGNED = "temp.main._priv_assigned"
 SPILLED = "temp.main._priv_spilled"
@@ -296,21 +296,19 @@ def assigned_in(workspace: Workspace, kernel: Kernel, table: str) -> Assigned:
 
 def _assign_sql(source: Source, domains: Sequence[Domain], marks: str) -> str:
     drawn, ids = source.drawing("random_bits")
-    return expand(
-        body(read("publisher/fragments", "assign")),
-        {
-            "coded": coded_sql(source, domains, place(RECORDS)),
-            "random": ", ".join(
-                f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'random{n}')}::UBIGINT,"
-                f" {ids}, _code{n}) AS _random{n}"
-                for n in range(len(domains))
-            ),
-            "words": ", ".join(
-                f"_random{n}.first_half AS {order_sql(n)}, _random{n}.second_half AS {word_sql(n)}"
-                for n in range(len(domains))
-            ),
-            "drawn": ", ".join(f"_random{n}" for n in range(len(domains))),
-        },
+    return fragment(
+        "assign",
+        coded=coded_sql(source, domains, place(RECORDS)),
+        random=", ".join(
+            f"{drawn}({'NULL' if n else marks}::UBIGINT, {place(f'random{n}')}::UBIGINT,"
+            f" {ids}, _code{n}) AS _random{n}"
+            for n in range(len(domains))
+        ),
+        words=", ".join(
+            f"_random{n}.first_half AS {order_sql(n)}, _random{n}.second_half AS {word_sql(n)}"
+            for n in range(len(domains))
+        ),
+        drawn=", ".join(f"_random{n}" for n in range(len(domains))),
     )
 
 

@@ -183,12 +183,16 @@ class Subject(Audited):
             binomial.sf(shown - 1, int(total), mean / total),
         )
         deviations = np.abs(shown - mean) / np.sqrt(np.maximum(spread, 1e-9))
+        likely = tail.min() * 2 * len(shown)
+        return self.plausible("the source and the stated operator", deviations, likely)
+
+    def plausible(self, what: str, deviations: NDArray[np.float64], likely: float) -> AuditRow:
+        """Return the finding about the fit of the published counts with ``what``; ``likely`` bounds its probability."""
         return self.finding(
             "noise_as_stated",
-            "The published counts fit the source and the stated operator: the largest deviation, in standard"
-            " errors.",
+            f"The published counts fit {what}: the largest deviation, in standard errors.",
             float(deviations.max()),
-            bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
+            bool(likely >= FALSE_ALARM),
             false_alarm=FALSE_ALARM,
         )
 

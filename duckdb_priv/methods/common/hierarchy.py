@@ -7,7 +7,7 @@ column, even if no record has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.release.arguments import nested
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.templates import section
 
 COLUMNS = ("attribute", "value", "level", "generalized")
 
@@ -78,12 +79,7 @@ def open_hierarchies(workspace: Workspace, source: Source, name: str) -> list[Hi
             f"the table of hierarchies {name!r} has no column {missing[0]!r}",
             hint="it needs attribute, value, level and generalized, as priv.load_hierarchy gives them",
         )
-    workspace.cursor.execute(
-        "CREATE TEMP TABLE _priv_hierarchy AS SELECT lower(attribute::VARCHAR) AS attribute, value::VARCHAR AS value,"
-        " CASE WHEN TRY_CAST(level AS DOUBLE) = TRY_CAST(level AS INTEGER)"
-        " THEN TRY_CAST(level AS INTEGER) END AS level,"
-        f" generalized::VARCHAR AS generalized FROM {given.table}"
-    )
+    workspace.cursor.execute(section("hierarchies", "copy", given=given.table))
     known = {name for (name,) in workspace.rows("SELECT DISTINCT attribute FROM _priv_hierarchy")}
     for column in source.public:
         if column.lower() not in known:
@@ -109,8 +105,8 @@ def _check(workspace: Workspace, columns: Sequence[str]) -> None:
         [[column.lower() for column in columns]],
     )
     spelling = {column.lower(): column for column in columns}
-    for query, message, hint in CHECKS:
-        if found := workspace.rows(f"{query} LIMIT 1"):
+    for name, (message, hint) in CHECKS.items():
+        if found := workspace.rows(section("hierarchies", name)):
             attribute, *details = found[0]
             shown = ["NULL" if each is None else repr(each) for each in details]
             raise InvalidParameter(
@@ -118,63 +114,35 @@ def _check(workspace: Workspace, columns: Sequence[str]) -> None:
             )
 
 
-CHECKS = (
-    (
-        "SELECT attribute, value FROM _priv_hierarchy WHERE level IS NULL OR level < 0",
+CHECKS = {
+    "no_level": (
         "has a level of the value {} that is no whole number from 0 on",
         "level 0 is the value itself, level 1 the first that generalizes it",
     ),
-    (
-        "SELECT attribute, value, level FROM _priv_hierarchy GROUP BY ALL HAVING count(*) > 1",
-        "has the value {} twice at level {}",
-        "give each value once at each level",
-    ),
-    (
-        "SELECT attribute, value, [l FOR l IN range(0, top + 1) IF NOT list_contains(levels, l)][1] FROM"
-        " (SELECT attribute, value, list(level) AS levels,"
-        " max(max(level)) OVER (PARTITION BY attribute) AS top FROM _priv_hierarchy GROUP BY attribute, value)"
-        " WHERE len(levels) <= top",
+    "twice": ("has the value {} twice at level {}", "give each value once at each level"),
+    "lacks_level": (
         "has no level {1} for the value {0}",
         "every value has every level, from 0 (the value itself) to the top",
     ),
-    (
-        "SELECT attribute, value, generalized FROM _priv_hierarchy"
-        " WHERE level = 0 AND generalized IS DISTINCT FROM value",
-        "generalizes the value {} to {} at level 0",
-        "level 0 is the value itself",
-    ),
-    (
-        "SELECT attribute, value, level FROM _priv_hierarchy WHERE generalized IS NULL AND value IS NOT NULL",
+    "not_itself": ("generalizes the value {} to {} at level 0", "level 0 is the value itself"),
+    "made_missing": (
         "makes the value {} a missing one at level {}",
         "write * for what is generalized away; a line of the file may be too short",
     ),
-    (
-        "SELECT fine.attribute, coarse.level, fine.level, fine.generalized"
-        " FROM _priv_hierarchy AS fine JOIN _priv_hierarchy AS coarse ON coarse.attribute = fine.attribute"
-        " AND coarse.value IS NOT DISTINCT FROM fine.value AND coarse.level = fine.level + 1"
-        " GROUP BY ALL HAVING count(DISTINCT {text: coarse.generalized}) > 1",
+    "separates": (
         "separates at level {} what level {} has merged as {}",
         "each level must coarsen the level below it",
     ),
-)
-"""Checks of a hierarchy: the query of the violations, the message, and the hint."""
+}
+"""Checks of a hierarchy, by the name of the query of the violations: the message, and the hint."""
 
 
 def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> Hierarchy:
     """Number the leaves in the order of the column's type, and generalized values in the order of their leaves."""
     table = f"_priv_levels_{number}"
+    attribute, kind = literal(column.lower()), source.types[column]
     workspace.cursor.execute(
-        f"CREATE TEMP TABLE {table} AS WITH own AS ("
-        f" SELECT value, level, generalized FROM _priv_hierarchy WHERE attribute = {literal(column.lower())}"
-        "), leaf AS ("
-        " SELECT value, row_number() OVER"
-        f" (ORDER BY TRY_CAST(value AS {source.types[column]}) NULLS LAST, value NULLS LAST) - 1 AS leaf"
-        " FROM own WHERE level = 0"
-        "), first AS ("
-        " SELECT own.*, leaf, min(leaf) OVER (PARTITION BY level, generalized) AS first"
-        " FROM own JOIN leaf ON leaf.value IS NOT DISTINCT FROM own.value"
-        ") SELECT level, leaf, value, generalized,"
-        " dense_rank() OVER (PARTITION BY level ORDER BY first) - 1 AS code FROM first"
+        section("hierarchies", "levels", table=table, attribute=attribute, type=kind)
     )
     _check_leaves(workspace, source, column, table)
     codes = workspace.cursor.execute(f"SELECT code FROM {table} ORDER BY level, leaf").fetchnumpy()
@@ -185,10 +153,10 @@ def _lay_out(workspace: Workspace, source: Source, column: str, number: int) -> 
 def _check_leaves(workspace: Workspace, source: Source, column: str, table: str) -> None:
     """Refuse a value of the source that is not in the hierarchy."""
     found = aggregates_of(workspace, source).combinations([column])
-    if missing := workspace.rows(
-        f"SELECT count(DISTINCT row(_priv_value0)) FROM {found} AS found WHERE NOT EXISTS (FROM {table} AS leaf"
-        " WHERE leaf.value IS NOT DISTINCT FROM _priv_value0)"
-    )[0][0]:
+    ((missing,),) = workspace.rows(
+        section("hierarchies", "missing_leaves", found=found, table=table)
+    )
+    if missing:
         raise InvalidSource(
             f"column {column!r} has {how_many(missing, 'value')} that its hierarchy lacks",
             hint="add to every level of the hierarchy, or replace in a view and publish the view:"
@@ -222,10 +190,7 @@ def count_leaves(
         [each.attribute for each in hierarchies]
     )
     leaves = ", ".join(f"l{n}.leaf::BIGINT AS _priv_leaf{n}" for n in range(len(hierarchies)))
-    joins = " ".join(
-        f"JOIN {each.table} AS l{n} ON l{n}.level = 0 AND l{n}.value IS NOT DISTINCT FROM _priv_value{n}"
-        for n, each in enumerate(hierarchies)
-    )
+    joins = _joined((each.table, 0, f"_priv_value{n}") for n, each in enumerate(hierarchies))
     found = workspace.cursor.execute(
         f"SELECT {leaves}, _priv_rows FROM {counted} {joins}"
     ).fetchnumpy()
@@ -251,10 +216,9 @@ def generalize(
     shown = ", ".join(
         f"l{n}.generalized AS {identifier(each.attribute)}" for n, each in enumerate(hierarchies)
     )
-    joins = " ".join(
-        f"JOIN {each.table} AS l{n} ON l{n}.level = {levels[each.attribute]}"
-        f" AND l{n}.value IS NOT DISTINCT FROM s.{identifier(each.attribute)}::VARCHAR"
-        for n, each in enumerate(hierarchies)
+    joins = _joined(
+        (each.table, levels[each.attribute], f"s.{identifier(each.attribute)}::VARCHAR")
+        for each in hierarchies
     )
     workspace.cursor.execute(
         f"CREATE TEMP TABLE _priv_generalized_source AS SELECT {shown} FROM {source.table} AS s {joins}"
@@ -266,4 +230,12 @@ def generalize(
         public=columns,
         sensitive=(),
         record_id=(),
+    )
+
+
+def _joined(levels: Iterable[tuple[str, int, str]]) -> str:
+    """Return the joins with levels: the table of each, the level, and SQL for the value of a record."""
+    return " ".join(
+        section("hierarchies", "joined", n=str(n), table=table, level=str(level), value=value)
+        for n, (table, level, value) in enumerate(levels)
     )

@@ -18,7 +18,7 @@ from duckdb_priv.mechanism.alias import AliasTables
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.model import Blocks, shown_type, to_json
 from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import body, expand, place, read
+from duckdb_priv.sqltext.templates import fragment, place
 
 
 @dataclass(frozen=True)
@@ -307,21 +307,18 @@ def coded_sql(
     codes = (f"d{n}.position AS _code{n}" for n in range(len(domains)))
     for domain in domains:
         records = domain.placed(source, records)
-    return expand(
-        body(read("publisher/fragments", "coded")),
-        {
-            "public": "".join(
-                f"s.{identifier(name)} AS {alias}, " for name, alias in _public(source).items()
-            ),
-            "id_number": number,
-            "id_text": text,
-            "codes": ", ".join([*codes, *carried]),
-            "source": f"{records} AS s",
-            "domains": " ".join(
-                f"JOIN {domain.table} AS d{n} ON {domain.found(n)}"
-                for n, domain in enumerate(domains)
-            ),
-        },
+    return fragment(
+        "coded",
+        public="".join(
+            f"s.{identifier(name)} AS {alias}, " for name, alias in _public(source).items()
+        ),
+        id_number=number,
+        id_text=text,
+        codes=", ".join([*codes, *carried]),
+        source=f"{records} AS s",
+        domains=" ".join(
+            f"JOIN {domain.table} AS d{n} ON {domain.found(n)}" for n, domain in enumerate(domains)
+        ),
     )
 
 
@@ -333,17 +330,13 @@ def _public(source: Source) -> dict[str, str]:
 def _published_sql(source: Source, perturbations: Sequence[Drawn], drawn: str) -> str:
     """Return the query of the published rows from records with their bits."""
     values = {each.domain.attribute: f"p{n}.published" for n, each in enumerate(perturbations)}
-    return expand(
-        body(read("publisher/fragments", "perturb")),
-        {
-            "bits": drawn,
-            "joined": " ".join(each.joined(n) for n, each in enumerate(perturbations)),
-            "shown": ", ".join(
-                f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)
-            ),
-            "published": columns_sql(source, values, "shown."),
-            "values": " ".join(each.looked_up(n) for n, each in enumerate(perturbations)),
-        },
+    return fragment(
+        "perturb",
+        bits=drawn,
+        joined=" ".join(each.joined(n) for n, each in enumerate(perturbations)),
+        shown=", ".join(f"{each.shown(n)} AS _shown{n}" for n, each in enumerate(perturbations)),
+        published=columns_sql(source, values, "shown."),
+        values=" ".join(each.looked_up(n) for n, each in enumerate(perturbations)),
     )
 
 

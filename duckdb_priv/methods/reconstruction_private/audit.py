@@ -15,7 +15,6 @@ from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.findings import (
-    FALSE_ALARM,
     AuditRow,
     Subject,
 )
@@ -23,7 +22,7 @@ from duckdb_priv.methods.common.local_privacy import audit_draw
 from duckdb_priv.methods.reconstruction_private.plan import FINE
 from duckdb_priv.methods.reconstruction_private.samples import draws_of
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, fill, read
+from duckdb_priv.sqltext.templates import fragment
 
 HOMOGENEOUS = 0.9
 """A union of groups in which one value is at least this frequent is homogeneous."""
@@ -283,13 +282,10 @@ def _noise(
     deviation = np.abs(observed - p * true - operator.other * total)
     heaviest = float((size / published).max())
     tail = 2 * np.exp(-(deviation**2) / 2 / (spread + heaviest * deviation / 3))
-    return subject.finding(
-        "noise_as_stated",
-        "The published counts fit the source, sampling and the stated operator: the largest deviation, in standard"
-        " errors.",
-        float((deviation / np.sqrt(np.maximum(spread, 1e-9))).max()),
-        bool(tail.min() * domain >= FALSE_ALARM),
-        false_alarm=FALSE_ALARM,
+    return subject.plausible(
+        "the source, sampling and the stated operator",
+        deviation / np.sqrt(np.maximum(spread, 1e-9)),
+        tail.min() * domain,
     )
 
 
@@ -303,17 +299,15 @@ def _neighbourhoods(
     for n, dropped in enumerate(public):
         rest = [f"_priv_public{k}" for k in range(len(public)) if k != n]
         found = subject.workspace.rows(
-            fill(
-                body(read("publisher/fragments", "neighbourhoods")),
-                {
-                    "public": aliased(public),
-                    "sensitive": sensitive,
-                    "source": f"{subject.source.table} AS s",
-                    "sample_size": literal(float(claim["sample_size"])),
-                    "group": ", ".join(f"_priv_public{k}" for k in range(len(public))),
-                    "rest": "".join(f"{name}, " for name in rest),
-                    "union": f"PARTITION BY {', '.join(rest)}" if rest else "",
-                },
+            fragment(
+                "neighbourhoods",
+                public=aliased(public),
+                sensitive=sensitive,
+                source=f"{subject.source.table} AS s",
+                sample_size=literal(float(claim["sample_size"])),
+                group=", ".join(f"_priv_public{k}" for k in range(len(public))),
+                rest="".join(f"{name}, " for name in rest),
+                union=f"PARTITION BY {', '.join(rest)}" if rest else "",
             )
         )
         size, scaled, count, held, rounding = np.array(found, dtype=np.float64).reshape(-1, 5).T

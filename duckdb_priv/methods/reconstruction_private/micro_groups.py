@@ -26,7 +26,7 @@ from duckdb_priv.methods.common.perturbation import Drawn, open_random_bits, per
 from duckdb_priv.release.model import SCALE
 from duckdb_priv.sqltext.quoting import identifier, same
 from duckdb_priv.sqltext.signed import signed
-from duckdb_priv.sqltext.templates import body, expand, place, read
+from duckdb_priv.sqltext.templates import fragment, place
 
 LARGE, VALUES, SAMPLE = "_priv_large", "_priv_group_values", "_priv_group_sample"
 """Names of temporary tables."""
@@ -153,8 +153,7 @@ def group_sql(
         "sample_size": str(sample_size),
         "first_numbers": "NULL::BIGINT[]" if is_text else first.format("_number"),
         "first_texts": first.format("_text") if is_text else "NULL::VARCHAR[]",
-        "ordered": ordered
-        or f"({order_drawn(source, body(read('publisher/fragments', 'grouped_records'))).sql})",
+        "ordered": ordered or f"({order_drawn(source, fragment('grouped_records')).sql})",
         "rows": "any_value(_priv_rows)" if ordered else "count(*)",
         "id_number": number,
         "id_text": text,
@@ -181,4 +180,4 @@ def group_sql(
             f"g.{alias} AS {identifier(name)}, " for name, alias in aliases.items()
         ),
     }
-    return lambda fragment: expand(body(read("publisher/fragments", fragment)), fillings)
+    return lambda name: fragment(name, **fillings)

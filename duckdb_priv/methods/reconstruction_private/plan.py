@@ -41,7 +41,7 @@ from duckdb_priv.methods.reconstruction_private.samples import Samples
 from duckdb_priv.methods.reconstruction_private.values_at_once import values_at_once
 from duckdb_priv.release.model import GROUPED_BY, SCALE, Guarantee
 from duckdb_priv.sqltext.quoting import identifiers
-from duckdb_priv.sqltext.templates import body, expand, read
+from duckdb_priv.sqltext.templates import fragment
 
 MECHANISM = "reconstruction_private"
 FINE = 10**6
@@ -354,10 +354,8 @@ def sample_as_in_paper(
 
 def duplicated_sql(perturbed: str, public: Sequence[str]) -> str:
     """Return SQL in which every perturbed record appears as often as its scale says."""
-    return expand(
-        body(read("publisher/fragments", "duplicated")),
-        {
-            "perturbed": perturbed,
-            "partition": f"PARTITION BY {identifiers(public)}" if public else "",
-        },
+    return fragment(
+        "duplicated",
+        perturbed=perturbed,
+        partition=f"PARTITION BY {identifiers(public)}" if public else "",
     )

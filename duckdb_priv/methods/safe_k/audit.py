@@ -10,7 +10,8 @@ from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
-from duckdb_priv.methods.safe_k.plan import MECHANISM, SCALE
+from duckdb_priv.methods.safe_k.plan import MECHANISM
+from duckdb_priv.release.model import SCALE
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.reading import count_of, select

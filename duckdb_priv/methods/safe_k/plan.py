@@ -35,14 +35,12 @@ from duckdb_priv.methods.common.hierarchy import (
 from duckdb_priv.methods.common.perturbation import RandomBits, fresh_bits
 from duckdb_priv.methods.safe_k.arguments import SafeKArguments
 from duckdb_priv.methods.safe_k.terms import Terms, guarantees_of, warn_of_delta
-from duckdb_priv.release.model import LedgerEntry, SensitiveAttribute
+from duckdb_priv.release.model import SCALE, LedgerEntry, SensitiveAttribute
 from duckdb_priv.sqltext.literals import enum
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import body, expand, place, read, section
+from duckdb_priv.sqltext.templates import fragment, place, section
 
 MECHANISM = "safe_k"
-SCALE = "scale"
-"""The published column with the number of source records that a row represents."""
 EVERYTHING = "*"
 """The attribute of a ledger entry that covers all columns."""
 
@@ -164,20 +162,18 @@ def _kernel(
     # Fresh bits do not depend on the record ids.
     keyed = source if isinstance(random_bits.bits, KeyedBits) else replace(source, record_id=())
     id_number, id_text = keyed.id_arguments
-    drawn = expand(
-        body(read("publisher/fragments", "safe_k_drawn")),
-        {
-            "values": ", ".join(
-                f"s.{identifier(each.attribute)} AS _priv_value{n}" for n, (each, _, _) in numbered
-            ),
-            "id_number": id_number,
-            "id_text": id_text,
-            "source": f"{place(RECORDS)} AS s",
-            "stream": place("random"),
-            "threshold": str(math.floor(Fraction(terms.beta) * 2**64)),
-            "shown": ", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
-            "levels": " ".join(section("kernels", "level", n=str(n)) for n, _ in numbered),
-        },
+    drawn = fragment(
+        "safe_k_drawn",
+        values=", ".join(
+            f"s.{identifier(each.attribute)} AS _priv_value{n}" for n, (each, _, _) in numbered
+        ),
+        id_number=id_number,
+        id_text=id_text,
+        source=f"{place(RECORDS)} AS s",
+        stream=place("random"),
+        threshold=str(math.floor(Fraction(terms.beta) * 2**64)),
+        shown=", ".join(f"l{n}.generalized AS _priv_shown{n}" for n, _ in numbered),
+        levels=" ".join(section("kernels", "level", n=str(n)) for n, _ in numbered),
     )
     drawing = Kernel(
         reads=source.read_types,
@@ -188,17 +184,15 @@ def _kernel(
         },
         gathers=True,
     )
-    select = expand(
-        body(read("publisher/fragments", "safe_k")),
-        {
-            "source": place(RECORDS),
-            "k": str(terms.k),
-            "published": ", ".join(
-                f"_priv_shown{n}::{enum(domain)} AS {identifier(each.attribute)}"
-                for n, (each, _, domain) in numbered
-            ),
-            "scale": f"{literal(1 / terms.beta)}::DOUBLE",
-        },
+    select = fragment(
+        "safe_k",
+        source=place(RECORDS),
+        k=str(terms.k),
+        published=", ".join(
+            f"_priv_shown{n}::{enum(domain)} AS {identifier(each.attribute)}"
+            for n, (each, _, domain) in numbered
+        ),
+        scale=f"{literal(1 / terms.beta)}::DOUBLE",
     )
     shown = tuple(f"_priv_shown{n}" for n, _ in numbered)
     return Kernel(

@@ -14,7 +14,6 @@ from duckdb_priv.mechanism.splu import (
 )
 from duckdb_priv.mechanism.splu_reconstruction import HIGH_INCLUSION
 from duckdb_priv.methods.common.findings import (
-    FALSE_ALARM,
     TOLERANCE,
     AuditRow,
     Subject,
@@ -166,10 +165,5 @@ def _as_drawn(subject: Subject, true: Vector, shown: Vector, gamma: int) -> Audi
         binomial.sf(shown - 1, gamma * true, 1 / gamma),
     )
     deviations = np.abs(shown - true) / np.sqrt(np.maximum(true * (1 - 1 / gamma), 1))
-    return subject.finding(
-        "noise_as_stated",
-        "The published counts fit the source and its decoy groups: the largest deviation, in standard errors.",
-        float(deviations.max()),
-        bool(tail.min() * 2 * len(shown) >= FALSE_ALARM),
-        false_alarm=FALSE_ALARM,
-    )
+    likely = tail.min() * 2 * len(shown)
+    return subject.plausible("the source and its decoy groups", deviations, likely)
