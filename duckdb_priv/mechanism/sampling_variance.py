@@ -42,12 +42,7 @@ def weighted_variance(
     20.3333
     """
     weight = np.asarray(size) / np.asarray(published)
-    part = _rounding(size, count, published)
+    # The probability that the number of the value's records in the sample is rounded up.
+    part = np.asarray(count) * np.asarray(published, np.float64) / np.asarray(size) % 1
     whole = perturbed_variance(size, count, operator)
     return np.asarray(weight * whole + weight**2 * part * (1 - part))
-
-
-def _rounding(size: ArrayLike, count: ArrayLike, published: ArrayLike) -> Floats:
-    """Return the probability that the number of a value's records in the sample is rounded up."""
-    share = np.asarray(count) * np.asarray(published, np.float64) / np.asarray(size)
-    return np.asarray(share % 1)

@@ -45,7 +45,7 @@ PASTED = {
     "card": (1, "counts of a release whose columns are those that it has"),
     "engine": (7, "a source is any table or query, and is read in the types that it has"),
     "evaluation": (2, "workloads ask any columns"),
-    "methods": (8, "kernels are written from the columns and the domains of a source"),
+    "methods": (7, "kernels are written from the columns and the domains of a source"),
     "publisher": (5, "releases and their columns have any names"),
     "shell": (3, "attaches files, and describes tables of any name"),
     "spark": (4, "reads files, in the types of a frame"),

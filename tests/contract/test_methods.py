@@ -163,7 +163,8 @@ def test_every_finding_of_an_audit_has_a_unit() -> None:
         node
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "finding"
+        if isinstance(node, ast.Call)
+        and "finding" in (getattr(node.func, "id", ""), getattr(node.func, "attr", ""))
     ]
     named = {
         call.args[0].value

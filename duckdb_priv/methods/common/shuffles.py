@@ -26,9 +26,10 @@ from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject
 from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
 from duckdb_priv.release.catalog import sensitive_attributes
-from duckdb_priv.release.model import SCALE, Guarantee, SensitiveAttribute
+from duckdb_priv.release.model import Guarantee, SensitiveAttribute
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.templates import section
 
 DELTA = 1e-6
 """The stated delta, unless the publisher asks for another."""
@@ -134,12 +135,8 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
     worst, given = subject.claims["shuffle_privacy"]
     laws = _laws(sensitive_attributes(subject.workspace.cursor, subject.release))
     keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
-    sizes = dict(
-        subject.workspace.rows(
-            f"SELECT size, count(*) FROM (SELECT {keys}count(*) AS size FROM {subject.table} AS s GROUP BY ALL)"
-            " GROUP BY size"
-        )
-    )
+    query = section("audits", "sizes", keys=keys, table=subject.table)
+    sizes = dict(subject.workspace.rows(query))
     found = {
         share: joint_epsilon(laws, size_class(_size_of(float(share), sizes)), given["delta"])
         if laws
@@ -178,11 +175,7 @@ def public_types(subject: Subject) -> dict[str, str]:
 def scales_by_size(subject: Subject) -> list[tuple[int, float, float, int]]:
     """Return for each size of group: the size, the least and largest scale of its records, and their number."""
     keys = "".join(f"{key}, " for key in keys_of(public_types(subject)))
-    return subject.workspace.rows(
-        "SELECT size, min(least), max(most), sum(size)::BIGINT FROM ("
-        f"SELECT {keys}count(*) AS size, min({SCALE}) AS least, max({SCALE}) AS most"
-        f" FROM {subject.table} AS s GROUP BY ALL) GROUP BY size ORDER BY size"
-    )
+    return subject.workspace.rows(section("audits", "scales", keys=keys, table=subject.table))
 
 
 def counts_by_size(subject: Subject) -> dict[int, Vector] | None:
@@ -194,16 +187,17 @@ def counts_by_size(subject: Subject) -> dict[int, Vector] | None:
     selected = "".join(f"{key} AS _priv_key{n}, " for n, key in enumerate(keys))
     partition = ", ".join(f"_priv_key{n}" for n in range(len(keys)))
     value = key_expression(subject.attribute.name, source.types[subject.attribute.name])
-    rows = subject.workspace.rows(
-        f"WITH cell AS (SELECT {selected}s.{value} AS value, count(*) AS records"
-        f" FROM {source.table} AS s GROUP BY ALL),"
-        " placed AS (SELECT value, records, sum(records) OVER"
-        f" ({f'PARTITION BY {partition}' if keys else ''})::BIGINT AS size FROM cell)"
-        " SELECT size, value::VARCHAR, sum(records)::BIGINT FROM placed GROUP BY ALL"
+    query = section(
+        "audits",
+        "values_by_size",
+        keys=selected,
+        value=value,
+        source=source.table,
+        partition=f"PARTITION BY {partition}" if keys else "",
     )
     places = {each: place for place, each in enumerate(subject.attribute.values)}
     found: dict[int, Vector] = {}
-    for size, each, records in rows:
+    for size, each, records in subject.workspace.rows(query):
         if each not in places:
             return None
         found.setdefault(size, np.zeros(len(places)))[places[each]] += records
@@ -232,13 +226,8 @@ def worst_delta(
 def audit_order(subject: Subject) -> AuditRow:
     """Check that the rows are sorted by their own columns, so that they do not keep the order of the source."""
     types = types_of(subject.workspace.cursor, subject.table)
-    (moved,) = subject.workspace.rows(
-        "SELECT count(*) FROM (SELECT _priv_place,"
-        f" row_number() OVER (ORDER BY {total_order(types)}, _priv_place) AS belongs"
-        # The release may have a column named rowid.
-        f" FROM (SELECT *, row_number() OVER () AS _priv_place FROM {subject.table}))"
-        " WHERE _priv_place <> belongs"
-    )[0]
+    query = section("audits", "misplaced", order=total_order(types), table=subject.table)
+    ((moved,),) = subject.workspace.rows(query)
     return subject.finding(
         "order_of_rows",
         "How many rows are not in the order of their own columns. That order reveals nothing about the order of the"

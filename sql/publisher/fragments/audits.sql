@@ -49,3 +49,26 @@ SELECT sum(records * posterior) / sum(records) FROM believed
 -- name: accumulated
 SELECT max(epsilon_attribute), count(*), bool_or(fresh) FROM priv.ledger(details := true)
 WHERE lower(attribute) = lower($2) AND population IN (SELECT population FROM priv.ledger() WHERE release = $1)
+
+-- name: sizes
+SELECT size, count(*) FROM (SELECT @keys@count(*) AS size FROM @table@ AS s GROUP BY ALL) GROUP BY size
+
+-- name: scales
+SELECT size, min(least), max(most), sum(size)::BIGINT
+FROM (SELECT @keys@count(*) AS size, min(scale) AS least, max(scale) AS most FROM @table@ AS s GROUP BY ALL)
+GROUP BY size ORDER BY size
+
+-- name: values_by_size
+WITH cell AS (
+    SELECT @keys@s.@value@ AS value, count(*) AS records FROM @source@ AS s GROUP BY ALL
+), placed AS (
+    SELECT value, records, sum(records) OVER (@partition@)::BIGINT AS size FROM cell
+)
+SELECT size, value::VARCHAR, sum(records)::BIGINT FROM placed GROUP BY ALL
+
+-- name: misplaced
+-- The release may have a column named rowid.
+SELECT count(*) FROM (
+    SELECT _priv_place, row_number() OVER (ORDER BY @order@, _priv_place) AS belongs
+    FROM (SELECT *, row_number() OVER () AS _priv_place FROM @table@)
+) WHERE _priv_place <> belongs
