@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from duckdb_priv.engine.aggregates import GroupCounts, aliased, count_groups
-from duckdb_priv.engine.source import key_expression
+from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.reconstruction_privacy import sample_size, threshold
 from duckdb_priv.mechanism.sampling_variance import weighted_variance
 from duckdb_priv.mechanism.tails import tails
 from duckdb_priv.mechanism.uniform import Uniform
-from duckdb_priv.methods.common.findings import (
-    AuditRow,
-    Subject,
-)
+from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.methods.common.local_privacy import audit_draw
 from duckdb_priv.methods.reconstruction_private.plan import FINE
 from duckdb_priv.methods.reconstruction_private.samples import draws_of
-from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.templates import fragment
+from duckdb_priv.sqltext.quoting import identifier, literal, same
+from duckdb_priv.sqltext.templates import fragment, section
 
 HOMOGENEOUS = 0.9
 """A union of groups in which one value is at least this frequent is homogeneous."""
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A release whose source has not changed, with what it claims."""
+
+    subject: Subject
+    source: Source
+    operator: Uniform
+    claim: Mapping[str, Any]
+
+    @cached_property
+    def public(self) -> list[str]:
+        """The public attributes, whose values form the groups."""
+        return self.subject.columns("public")
+
+    @property
+    def sensitive(self) -> str:
+        """SQL for the value of a record ``s`` of the source."""
+        name = self.subject.attribute.name
+        return f"s.{key_expression(name, self.source.types[name])}"
+
+    @cached_property
+    def counts(self) -> GroupCounts:
+        """The counts of values in the groups of the source."""
+        workspace = self.subject.workspace
+        return count_groups(workspace, self.source.table, self.public, self.sensitive)
+
+    @property
+    def groups_of_public(self) -> str:
+        """SQL that partitions records by their group, from their aliased public columns."""
+        return _partition([f"_priv_public{n}" for n in range(len(self.public))])
+
+    def allowed(self, groups: GroupCounts) -> NDArray[np.float64]:
+        """Return the number of records of each group that the bound allows at its largest frequency."""
+        claim = self.claim
+        return threshold(
+            groups.frequency, self.operator, claim["epsilon"], claim["delta"], claim["bound"]
+        )
+
+
+def _partition(columns: Sequence[str]) -> str:
+    return f"PARTITION BY {', '.join(columns)}" if columns else ""
 
 
 def audit(subject: Subject) -> list[AuditRow]:
@@ -33,52 +77,34 @@ def audit(subject: Subject) -> list[AuditRow]:
     numbers = subject.attribute.numbers
     own, other = numbers["own"][0], numbers["other"][0]
     operator = Uniform(own - other, subject.attribute.size)
-    if "reconstruction_privacy_of_the_paper" in subject.claims:
-        return _paper(subject, operator)
-    _, claim = subject.claims["reconstruction_privacy"]
-    public = subject.columns("public")
-    rows = [*audit_draw(subject, own, other), _sample_size(subject, operator, claim)]
+    paper = subject.claims.get("reconstruction_privacy_of_the_paper")
+    _, claim = paper or subject.claims["reconstruction_privacy"]
+    rows = []
+    if not paper:
+        rows = [*audit_draw(subject, own, other), _sample_size(subject, operator, claim)]
     if subject.true_counts is None or subject.source is None:
         return [*rows, subject.source_changed()]
-    kind = subject.source.types[subject.attribute.name]
-    sensitive = f"s.{key_expression(subject.attribute.name, kind)}"
-    counts = count_groups(subject.workspace, subject.source.table, public, sensitive)
+    of = Examined(subject, subject.source, operator, claim)
+    if paper:
+        return _paper(of)
     if claim.get("grown"):
-        return [*rows, *_grown(subject, operator, claim, public)]
-    if subject.source.rows != last_of(subject.workspace.cursor, subject.attribute.release).records:
+        return [*rows, *_grown(of)]
+    if of.source.rows != last_of(subject.workspace.cursor, subject.release).records:
         return [*rows, subject.source_changed()]
-    represented, largest = _represented(subject, public, claim["sample_size"])
-    rows += [
-        represented,
-        largest,
-        *_violations(subject, operator, claim, counts),
-        _tails(subject, operator, claim, counts),
-        _noise(subject, operator, claim, public, sensitive),
-    ]
-    if public:
-        rows.append(_neighbourhoods(subject, operator, claim, public, sensitive))
-    return rows
+    rows += [*_represented(of), *_violations(of), _tails(of), _noise(of)]
+    return [*rows, _neighbourhoods(of)] if of.public else rows
 
 
-def _paper(subject: Subject, operator: Uniform) -> list[AuditRow]:
+def _paper(of: Examined) -> list[AuditRow]:
     """Return the findings about a release with the paper's sampling: the sampled groups, and what copies reveal."""
-    _, claim = subject.claims["reconstruction_privacy_of_the_paper"]
-    if subject.true_counts is None or subject.source is None:
-        return [subject.source_changed()]
-    kind = subject.source.types[subject.attribute.name]
-    sensitive = f"s.{key_expression(subject.attribute.name, kind)}"
-    groups = count_groups(
-        subject.workspace, subject.source.table, subject.columns("public"), sensitive
-    ).of_groups
-    allowed = threshold(
-        groups.frequency, operator, claim["epsilon"], claim["delta"], claim["bound"]
-    )
+    groups = of.counts.of_groups
+    allowed = of.allowed(groups)
     sampled = groups.size > allowed
     copied = sampled & (groups.size > 3 * allowed)
     records = (groups.number * groups.size).sum()
     return [
-        _violating(subject, groups, groups.where(sampled)),
-        subject.finding(
+        _violating(of.subject, groups, groups.where(sampled)),
+        of.subject.finding(
             "largest_frequencies_given_away",
             "Records, in percent, in micro groups whose records appear three times or more: the copies reveal the"
             " largest frequency.",
@@ -115,20 +141,20 @@ def _sample_size(subject: Subject, operator: Uniform, claim: dict[str, Any]) -> 
     )
 
 
-def _represented(subject: Subject, public: list[str], size: int) -> tuple[AuditRow, AuditRow]:
+def _represented(of: Examined) -> tuple[AuditRow, AuditRow]:
     """Return findings that compare every micro group with the rows that represent it."""
-    assert subject.source is not None
-    same = (
-        " AND ".join(f"a._priv_public{n} IS NOT DISTINCT FROM b._priv_public{n}" for n in range(len(public)))
-        or "true"
-    )  # fmt: skip
-    wrong, largest = subject.workspace.rows(
-        f"SELECT count(*) FILTER (b.published IS DISTINCT FROM least(a.records, {size})"
-        "     OR abs(b.records - a.records) > 1e-6 * a.records), max(b.published)"
-        f" FROM (SELECT {aliased(public)} count(*) AS records FROM {subject.source.table} AS s GROUP BY ALL) AS a"
-        f" FULL JOIN (SELECT {aliased(public)} count(*) AS published, sum(s.scale) AS records"
-        f" FROM {subject.table} AS s GROUP BY ALL) AS b ON {same}"
-    )[0]
+    subject, size = of.subject, of.claim["sample_size"]
+    names = [f"_priv_public{n}" for n in range(len(of.public))]
+    query = section(
+        "audits",
+        "represented",
+        size=str(size),
+        public=aliased(of.public),
+        source=of.source.table,
+        table=subject.table,
+        same=" AND ".join(same(f"a.{name}", f"b.{name}") for name in names) or "true",
+    )
+    ((wrong, largest),) = subject.workspace.rows(query)
     return (
         subject.finding(
             "groups_represented",
@@ -150,20 +176,17 @@ def _largest_sample(subject: Subject, largest: int, allowed: int) -> AuditRow:
     )
 
 
-def _grown(
-    subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str]
-) -> list[AuditRow]:
+def _grown(of: Examined) -> list[AuditRow]:
     """Return the findings about samples that have grown: rows per group, in this version and in all versions."""
-    size = claim["sample_size"]
-    ((largest,),) = subject.workspace.rows(
-        f"SELECT max(rows) FROM (SELECT {aliased(public)} count(*) AS rows FROM {subject.table} AS s GROUP BY ALL)"
-    )
+    subject, claim, size = of.subject, of.claim, of.claim["sample_size"]
+    query = section("audits", "largest_group", public=aliased(of.public), table=subject.table)
+    ((largest,),) = subject.workspace.rows(query)
     present, ever = draws_of(subject.workspace, subject.attribute.release)
     published = max(ever, 1)
     upper, lower = tails(
         FINE * published,
         round(FINE * published * claim["max_frequency"]),
-        operator,
+        of.operator,
         claim["epsilon"],
         published,
     )
@@ -191,15 +214,11 @@ def _grown(
     ]
 
 
-def _violations(
-    subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
-) -> list[AuditRow]:
+def _violations(of: Examined) -> list[AuditRow]:
     """Return findings that count groups with more independent trials than their largest frequency allows."""
-    groups = counts.of_groups
+    subject, claim, groups = of.subject, of.claim, of.counts.of_groups
     inside = groups.where(groups.frequency <= claim["max_frequency"])
-    allowed = threshold(
-        inside.frequency, operator, claim["epsilon"], claim["delta"], claim["bound"]
-    )
+    allowed = of.allowed(inside)
     total = groups.number.sum()
     before = inside.where(inside.size > allowed)
     after = inside.where(np.minimum(inside.size, claim["sample_size"]) > allowed)
@@ -220,16 +239,15 @@ def _violations(
     ]
 
 
-def _tails(
-    subject: Subject, operator: Uniform, claim: dict[str, Any], counts: GroupCounts
-) -> AuditRow:
+def _tails(of: Examined) -> AuditRow:
     """Return the smallest exact tail over all values of all groups that the claim covers."""
+    subject, claim, counts = of.subject, of.claim, of.counts
     cells = counts.where(counts.frequency <= claim["max_frequency"])
     if not len(cells.size):
         return subject.finding("exact_tails", "No group is within the claim.", None)  # fmt: skip
     pairs = np.unique(np.stack([cells.size, cells.count]), axis=1)
     published = np.minimum(pairs[0], claim["sample_size"])
-    upper, lower = tails(pairs[0], pairs[1], operator, claim["epsilon"], published)
+    upper, lower = tails(pairs[0], pairs[1], of.operator, claim["epsilon"], published)
     worst = int(np.minimum(upper, lower).argmin())
     least = float(min(upper[worst], lower[worst]))
     return subject.finding(
@@ -246,28 +264,25 @@ def _tails(
     )
 
 
-def _noise(
-    subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
-) -> AuditRow:
+def _noise(of: Examined) -> AuditRow:
     """Test whether the scaled counts agree with sampling and perturbation, by Bernstein's inequality."""
-    assert subject.source is not None
-    groups = ", ".join(f"_priv_public{n}" for n in range(len(public)))
-    partition = f"PARTITION BY {groups}" if public else ""
-    cells = subject.workspace.rows(
-        "SELECT value::VARCHAR, size::BIGINT, rows, count(*)"
-        f" FROM (SELECT value, rows, sum(rows) OVER ({partition}) AS size"
-        f" FROM (SELECT {aliased(public)} {sensitive} AS value, count(*) AS rows"
-        f" FROM {subject.source.table} AS s GROUP BY ALL)) GROUP BY ALL"
+    subject, operator = of.subject, of.operator
+    query = section(
+        "audits",
+        "cells",
+        public=aliased(of.public),
+        value=of.sensitive,
+        source=of.source.table,
+        partition=of.groups_of_public,
     )
-    shown: dict[str | None, float] = dict(
-        subject.workspace.rows(
-            f"SELECT {identifier(subject.attribute.column)}::VARCHAR, sum(scale) FROM {subject.table} GROUP BY ALL"
-        )
-    )
+    cells = subject.workspace.rows(query)
+    column = identifier(subject.attribute.column)
+    query = section("audits", "scaled_counts", column=column, table=subject.table)
+    shown: dict[str | None, float] = dict(subject.workspace.rows(query))
     position = {value: n for n, value in enumerate(subject.attribute.values)}
     place = np.array([position[value] for value, *_ in cells])
     size, count, number = np.array([numbers for _, *numbers in cells], dtype=np.int64).T
-    published = np.minimum(size, claim["sample_size"])
+    published = np.minimum(size, of.claim["sample_size"])
     p, domain = operator.retention, subject.attribute.size
     # Groups without a value also add to the variance of its count. So the sum has a term for every group, and a
     # further term for the groups with the value.
@@ -289,32 +304,29 @@ def _noise(
     )
 
 
-def _neighbourhoods(
-    subject: Subject, operator: Uniform, claim: dict[str, Any], public: list[str], sensitive: str
-) -> AuditRow:
+def _neighbourhoods(of: Examined) -> AuditRow:
     """Find unions of groups that share a value and are estimated accurately, although each single group is not."""
-    assert subject.source is not None
-    a, q, p = operator.own, operator.other, operator.retention
+    subject, claim, public = of.subject, of.claim, of.public
+    a, q, p = of.operator.own, of.operator.other, of.operator.retention
     worst, without, unions = 0.0, public[0], 0
     for n, dropped in enumerate(public):
         rest = [f"_priv_public{k}" for k in range(len(public)) if k != n]
-        found = subject.workspace.rows(
-            fragment(
-                "neighbourhoods",
-                public=aliased(public),
-                sensitive=sensitive,
-                source=f"{subject.source.table} AS s",
-                sample_size=literal(float(claim["sample_size"])),
-                group=", ".join(f"_priv_public{k}" for k in range(len(public))),
-                rest="".join(f"{name}, " for name in rest),
-                union=f"PARTITION BY {', '.join(rest)}" if rest else "",
-            )
+        query = fragment(
+            "neighbourhoods",
+            public=aliased(public),
+            sensitive=of.sensitive,
+            source=f"{of.source.table} AS s",
+            sample_size=literal(float(claim["sample_size"])),
+            group=of.groups_of_public,
+            rest="".join(f"{name}, " for name in rest),
+            union=_partition(rest),
         )
+        found = subject.workspace.rows(query)
         size, scaled, count, held, rounding = np.array(found, dtype=np.float64).reshape(-1, 5).T
         variance = (held * a * (1 - a) + (scaled - held) * q * (1 - q)) / p**2 + rounding
         tail = ndtr(-claim["epsilon"] * count / np.sqrt(variance))
         risky = (count >= HOMOGENEOUS * size) & (tail < claim["delta"])
-        share = float(size[risky].sum() / subject.source.rows)
+        share = float(size[risky].sum() / of.source.rows)
         if share >= worst:
             worst, without, unions = share, dropped, int(risky.sum())
     return subject.finding(

@@ -72,3 +72,23 @@ SELECT count(*) FROM (
     SELECT _priv_place, row_number() OVER (ORDER BY @order@, _priv_place) AS belongs
     FROM (SELECT *, row_number() OVER () AS _priv_place FROM @table@)
 ) WHERE _priv_place <> belongs
+
+-- name: represented
+SELECT count(*) FILTER (
+        b.published IS DISTINCT FROM least(a.records, @size@) OR abs(b.records - a.records) > 1e-6 * a.records
+    ), max(b.published)
+FROM (SELECT @public@count(*) AS records FROM @source@ AS s GROUP BY ALL) AS a
+FULL JOIN (SELECT @public@count(*) AS published, sum(s.scale) AS records FROM @table@ AS s GROUP BY ALL) AS b ON @same@
+
+-- name: largest_group
+SELECT max(rows) FROM (SELECT @public@count(*) AS rows FROM @table@ AS s GROUP BY ALL)
+
+-- name: cells
+SELECT value::VARCHAR, size::BIGINT, rows, count(*)
+FROM (
+    SELECT value, rows, sum(rows) OVER (@partition@) AS size
+    FROM (SELECT @public@@value@ AS value, count(*) AS rows FROM @source@ AS s GROUP BY ALL)
+) GROUP BY ALL
+
+-- name: scaled_counts
+SELECT @column@::VARCHAR, sum(scale) FROM @table@ GROUP BY ALL

@@ -5,7 +5,7 @@ WITH cell AS (
 ), placed AS (
     SELECT *, greatest(sum(_priv_rows) OVER of_group / @sample_size@::DOUBLE, 1) AS _priv_scale,
         (row_number() OVER of_group = 1)::INTEGER AS _priv_first
-    FROM cell WINDOW of_group AS (PARTITION BY @group@)
+    FROM cell WINDOW of_group AS (@group@)
 ), summed AS (
     SELECT @rest@ _priv_value, sum(_priv_rows) AS _priv_rows, sum(_priv_scale * _priv_rows) AS _priv_scaled,
         sum(_priv_scale ** 2 * (_priv_rows / _priv_scale - floor(_priv_rows / _priv_scale))
