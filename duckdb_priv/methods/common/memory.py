@@ -21,6 +21,7 @@ from duckdb_priv.methods.common.assigning import ASSIGNED
 from duckdb_priv.methods.common.decoys import SHOWN
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.release.catalog import table_definitions
+from duckdb_priv.sqltext.templates import section
 
 KEPT = (
     "(SELECT release, attribute, mark, value, shown, pair FROM priv.shown_record"
@@ -70,26 +71,15 @@ class Memory:
         kernel.stage(self.workspace.cursor, source.table, staged)
         run = self.workspace.cursor.execute
         for n, domain in enumerate(domains):
-            # Most time is spent writing, so a text that millions of records share is written once.
             ((first,),) = self.workspace.rows(
                 "SELECT coalesce(max(number) + 1, 0) FROM priv.shown_pair"
             )
-            pair = f"{first}::UBIGINT + _code{n}::UBIGINT * {domain.size} + _shown{n}"
-            run(f"INSERT INTO priv.shown_record SELECT _mark, {pair} FROM {SHOWN}")
-            of_release = [self.release, domain.attribute.lower()]
-            ((batch,),) = self.workspace.rows(
-                "SELECT coalesce(max(batch) + 1, 0) FROM priv.shown_pair"
-                " WHERE lower(release) = lower(?) AND attribute = ?",
-                of_release,
-            )
-            run(
-                f"INSERT INTO priv.shown_pair SELECT {pair}, ?, ?, d.value, p.shown, {batch}, records"
-                f" FROM (SELECT _code{n}, _shown{n}, count(*) AS records FROM {SHOWN} GROUP BY ALL) AS found"
-                f" JOIN ({_values_sql(self.workspace, domain)}) AS d ON d.position = _code{n}"
-                f" JOIN (SELECT position, published::VARCHAR AS shown FROM {domain.table}) AS p"
-                f" ON p.position = _shown{n}",
-                of_release,
-            )
+            columns = {"code": f"_code{n}", "drawn": f"_shown{n}", "shown": SHOWN}
+            numbers = {"first": str(first), "size": str(domain.size)}
+            run(section("remembered", "keep_records", **columns, **numbers))
+            values = {"values": _values_sql(self.workspace, domain), "domain": domain.table}
+            pairs = section("remembered", "keep_pairs", **columns, **numbers, **values)
+            run(pairs, {"release": self.release, "attribute": domain.attribute.lower()})
         return tuple(step.table for step in kernel.steps)
 
     def recall(self, domain: Domain, n: int) -> str:
@@ -98,21 +88,15 @@ class Memory:
         Its columns are ``mark``, ``shown`` and ``pair``.
         """
         table = recalled(n)
-        self.workspace.cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT own.mark, kept.shown, kept.pair"
-            f" FROM ({marks_sql(self.workspace, domain, n, ASSIGNED)}) AS own JOIN {KEPT} AS kept USING (mark, value)"
-            " WHERE lower(release) = lower(?) AND attribute = ?",
-            [self.release, domain.attribute.lower()],
-        )
+        marks = marks_sql(self.workspace, domain, n, ASSIGNED)
+        query = section("remembered", "recall", table=table, marks=marks, kept=KEPT)
+        self.workspace.cursor.execute(query, [self.release, domain.attribute.lower()])
         return table
 
     def keep_remaining(self, attribute: str, pairs: str) -> None:
         """Store the number of records that the release publishes now, by a query of the ``pair`` of each record."""
-        self.workspace.cursor.execute(
-            f"UPDATE priv.shown_pair SET remaining = (SELECT count(*) FROM ({pairs}) AS p WHERE p.pair = number)"
-            " WHERE lower(release) = lower(?) AND attribute = ?",
-            [self.release, attribute.lower()],
-        )
+        query = section("remembered", "keep_remaining", pairs=pairs)
+        self.workspace.cursor.execute(query, [self.release, attribute.lower()])
 
     def batches(
         self, attribute: str, values: Sequence[str | None], *, true: bool = False
@@ -123,14 +107,9 @@ class Memory:
             stream = str(self.workspace.open_stream(mark_stream(self.workspace, VALUES)))
             column, key = "value", mark_of_text("text", stream)
         found: dict[int, Batch] = {}
-        for batch, position, drawn, remaining in self.workspace.rows(
-            "SELECT batch, position, sum(records)::BIGINT, sum(remaining)::BIGINT FROM priv.shown_pair"
-            " JOIN (SELECT pair, count(*) AS records FROM priv.shown_record GROUP BY pair) AS kept ON pair = number"
-            f" JOIN (SELECT {key} AS key, position FROM (SELECT unnest($3::VARCHAR[]) AS text,"
-            f" unnest(range($4)) AS position)) AS known ON {column} IS NOT DISTINCT FROM key"
-            " WHERE lower(release) = lower($1) AND attribute = $2 GROUP BY ALL ORDER BY batch",
-            [self.release, attribute.lower(), [*values], len(values)],
-        ):
+        query = section("remembered", "batches", key=key, column=column)
+        given = [self.release, attribute.lower(), [*values], len(values)]
+        for batch, position, drawn, remaining in self.workspace.rows(query, given):
             counts = found.setdefault(batch, Batch(*np.zeros((2, len(values)), np.int64)))
             counts.drawn[position], counts.remaining[position] = drawn, remaining
         return [*found.values()]

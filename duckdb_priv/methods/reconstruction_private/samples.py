@@ -19,7 +19,7 @@ from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import Perturbation, open_random_bits
 from duckdb_priv.methods.reconstruction_private.micro_groups import LARGE, Sampling, group_sql
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import expand
+from duckdb_priv.sqltext.templates import expand, section
 
 REMEMBERED = 1_000_000
 """Largest source whose samples are stored. For larger sources, storing would take longer than publishing."""
@@ -98,30 +98,17 @@ class Samples:
 
     def waiting(self) -> int | None:
         """Return the number of new records if all of them wait and no record left its group or value, else None."""
-        ((new, gone, waiting),) = self.workspace.rows(
-            f"SELECT (SELECT count(*) FROM {REPRESENTED}), (SELECT count(*) FROM priv.sampled_record WHERE release = ?"
-            f" AND in_version AND NOT EXISTS (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)),"
-            f" (SELECT count(*) FROM {NEW})",
-            [self.release],
-        )
+        tables = {"represented": REPRESENTED, "marked": MARKED, "new": NEW}
+        query = section("remembered", "unsampled", **tables)
+        ((new, gone, waiting),) = self.workspace.rows(query, [self.release])
         return None if new or gone else int(waiting)
 
     def keep(self) -> RowsOfGroups:
         """Store which records represent their groups, and count the rows of groups."""
         run, release = self.workspace.cursor.execute, self.release
-        run(
-            "UPDATE priv.sampled_record SET in_version = false WHERE release = ? AND in_version AND NOT EXISTS"
-            f" (FROM {MARKED} WHERE _priv_grouped = grouped AND _priv_mark = mark)",
-            [release],
-        )
-        run(
-            "INSERT INTO priv.sampled_record"
-            f" SELECT ?, _priv_grouped, _priv_mark, scale, true FROM {REPRESENTED}",
-            [release],
-        )
-        ((waiting,),) = self.workspace.rows(
-            f"SELECT coalesce(sum(_priv_size), 0)::BIGINT FROM {LARGE} WHERE _priv_take = 0"
-        )
+        run(section("remembered", "leave_sample", marked=MARKED), [release])
+        run(section("remembered", "enter_sample", represented=REPRESENTED), [release])
+        ((waiting,),) = self.workspace.rows(section("remembered", "waiting", large=LARGE))
         return RowsOfGroups(*draws_of(self.workspace, release), waiting)
 
 
@@ -132,23 +119,7 @@ def rows_together(workspace: Workspace, release: str, sample_size: int) -> float
     (``mechanism/growing_sample.md``). A smaller T is rounded down to a power of two, so that it reveals little about
     single groups.
     """
-    ((least,),) = workspace.rows(
-        """
-        WITH batches AS (
-            SELECT grouped, scale, count(*) AS ever, count(*) FILTER (in_version) AS now
-            FROM priv.sampled_record WHERE release = $1 AND scale > 1 GROUP BY ALL
-        ), gone AS (
-            SELECT grouped, count(*) FILTER (NOT in_version) AS records
-            FROM priv.sampled_record WHERE release = $1 GROUP BY grouped
-        )
-        SELECT min(remaining / added) FROM (
-            SELECT sum(now * scale ** 2) AS remaining,
-                sum(scale ** 2) + least(sum(ever * scale ** 2), 4 * max(scale) * any_value(records)) AS added
-            FROM batches JOIN gone USING (grouped) GROUP BY grouped
-        ) WHERE remaining > 0
-        """,
-        [release],
-    )
+    ((least,),) = workspace.rows(section("remembered", "rows_together"), [release])
     if least is None or least >= sample_size:
         return sample_size
     return 2.0 ** math.floor(math.log2(least))
@@ -156,11 +127,5 @@ def rows_together(workspace: Workspace, release: str, sample_size: int) -> float
 
 def draws_of(workspace: Workspace, release: str) -> tuple[int, int]:
     """Return the largest number of records of one group that had a row: among its present records, and among all."""
-    ((present, ever),) = workspace.rows(
-        "SELECT coalesce(max(present), 0), coalesce(max(ever), 0) FROM ("
-        "SELECT count(DISTINCT mark) FILTER (here) AS present, count(DISTINCT mark) AS ever FROM ("
-        "SELECT grouped, mark, bool_or(in_version) OVER (PARTITION BY grouped, mark) AS here, scale"
-        " FROM priv.sampled_record WHERE release = ?) WHERE scale IS NOT NULL GROUP BY grouped)",
-        [release],
-    )
+    ((present, ever),) = workspace.rows(section("remembered", "draws"), [release])
     return present, ever
