@@ -1,4 +1,4 @@
-"""Guarantees of a draw that keeps a value or takes a uniform one, and their audit."""
+"""Guarantees for one shown value, and the audit of a draw that keeps a value or takes a uniform one."""
 
 from __future__ import annotations
 

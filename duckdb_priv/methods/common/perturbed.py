@@ -32,6 +32,7 @@ class Perturbed:
     epsilon: float | None
     """The epsilon that the ledger charges; None if there is no bound."""
     delta: float = 0.0
+    """The delta that the ledger charges."""
     operator: tuple[Matrix, Matrix] | None = None
     """The weights of estimates and the operator, if intervals need the published histogram."""
     sentence: str = ""
