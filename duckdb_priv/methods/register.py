@@ -93,22 +93,28 @@ class Method:
     """Whether epsilon and delta hold for all sensitive values of a record together, not for each value."""
     advised_alone: bool = False
     """Whether advice needs a single sensitive column: the method takes one, or its noise depends on their number."""
-    groups: bool = False
-    """Whether the published value of a record depends on the other records of its group."""
     afresh: bool = False
     """Whether all records are redrawn if any of them changed, so that comparing releases shows no single change."""
     once: str = ""
-    """For methods that group records: what a second grouping of the same records reveals."""
+    """For methods that group records: what a second grouping of the same records reveals. Empty for all others."""
     refreshing: Refreshing = KEYED
     """How its releases follow a changing source."""
     derives: str = ""
     """The mechanism of coarser releases that are derived from its releases; empty if none can be derived."""
-    baseline: bool = False
-    """Whether it is for comparison only, and protects less than it seems to."""
     procedures: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Further functions that SQL may call, each with the module of the folder that defines it."""
     symbols: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
     """Symbols and meanings of its parameters, if they differ from those of other methods."""
+
+    @property
+    def groups(self) -> bool:
+        """Whether the published value of a record depends on the other records of its group."""
+        return bool(self.once)
+
+    @property
+    def baseline(self) -> bool:
+        """Whether it is for comparison only, and protects less than it seems to."""
+        return self.protection is None
 
     @property
     def comment(self) -> str:

@@ -13,9 +13,7 @@ METHOD = Method(
     ),
     arguments=AnatomyArguments,
     protection=None,
-    groups=True,
     once="a second group narrows the true value of a record down to what both have in common, often one value",
-    baseline=True,
     refreshing=Refreshing(
         "",
         keeps=False,

@@ -13,7 +13,6 @@ METHOD = Method(
     ),
     arguments=DistributionArguments,
     protection=None,
-    baseline=True,
     refreshing=Refreshing(
         "",
         keeps=False,

@@ -16,7 +16,6 @@ METHOD = Method(
         when="No single small group should be estimated accurately.",
     ),
     arguments=ReconstructionPrivateArguments,
-    groups=True,
     once="a second sample of a micro group adds draws to those that are promised to be all: filters that each publish a"
     " part of one table gave 2,400 draws where 40 are promised",
     grid=ReconstructionPrivateGrid,

@@ -14,7 +14,6 @@ METHOD = Method(
     ),
     arguments=SpluArguments,
     protection=Protection(neighbours="", against="someone who knows only how frequent values are"),
-    groups=True,
     once="a second group of decoys narrows the true value of a record down: 40 of them identify 63 to 96% of"
     " the values",
     grid=SpluGrid,
