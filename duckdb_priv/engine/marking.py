@@ -167,15 +167,16 @@ def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, sa
     chosen = workspace.cursor.sql(
         f"SELECT mark, [{', '.join(values)}] AS noisy, texts FROM ({sampled})"
     )
-    cursor, parts = workspace.cursor, []
-    for batch in chosen.to_arrow_reader(PIECE):
-        held = [batch["noisy"].flatten(), _marks_of_texts(bits, batch["texts"].flatten())]
-        of_noisy, of_public = (np.asarray(each).reshape(len(batch), -1) for each in held)
-        marks = np.hstack([of_noisy, of_public[:, order]]).astype(np.uint32)
-        starts = np.arange(len(batch) + 1, dtype=np.int32) * marks.shape[1]
-        lists = pa.ListArray.from_arrays(starts, marks.reshape(-1))
-        parts.append(pa.table({"mark": batch["mark"], "marks": lists}))
-    cursor.register("_priv_answer", pa.concat_tables(parts))
+    cursor, table = workspace.cursor, chosen.to_arrow_table()
+    noisy_marks, texts = (table[name].combine_chunks().flatten() for name in ("noisy", "texts"))
+    of_noisy, of_public = (
+        np.asarray(each).reshape(len(table), -1)
+        for each in (noisy_marks, _marks_of_texts(bits, texts))
+    )
+    marks = np.hstack([of_noisy, of_public[:, order]]).astype(np.uint32)
+    starts = np.arange(len(table) + 1, dtype=np.int32) * marks.shape[1]
+    lists = pa.ListArray.from_arrays(starts, marks.reshape(-1))
+    cursor.register("_priv_answer", pa.table({"mark": table["mark"], "marks": lists}))
     cursor.execute(
         f"CREATE OR REPLACE TEMP TABLE {SAMPLED} AS FROM _priv_answer;"
         f"CREATE OR REPLACE TEMP TABLE {SAMPLED_COLUMNS} (place UINTEGER, attribute VARCHAR, sensitive BOOLEAN)"

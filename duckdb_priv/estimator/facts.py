@@ -57,6 +57,8 @@ KINDS = {
     WORDS: "The type and names of the column",
 }
 """What the facts of each kind are, by name of the macro that finds them."""
+FOUND = {**KINDS, RELEASES: "The table and the attributes of the release"}
+"""The same, with the facts of a release."""
 ALL = "_all"
 """Prefix of the macros that hold the facts of a kind of all attributes."""
 PLACE, THERE, SHAPES, QUANTILE = "_place", "_there", "_shapes", "_normal_quantile"
@@ -180,9 +182,9 @@ class Facts:
             for of in attributes
         }
         keys = {key: of for of in reversed(attributes) for key in names[of]}
-        for kind, stated in KINDS.items():
+        for kind in KINDS:
             every = self._of_kind[kind]
-            yield from _finding(kind, stated, {key: every[of.key] for key, of in keys.items()})
+            yield _all(kind, {key: every[of.key] for key, of in keys.items()})
         fields = {
             each[0].lower_release: release_fields(
                 release,
@@ -192,7 +194,7 @@ class Facts:
             )
             for release, each in releases.items()
         }
-        yield from _finding(RELEASES, "The table and the attributes of the release", fields)
+        yield _all(RELEASES, fields)
         own = ", ".join(f"priv.{identifier(of.queries)}()" for of in attributes)
         known = texts(key for of in attributes for key in names[of])
         number = f"(list_position({known}, lower(_key)) + 1) // 2"
@@ -217,21 +219,24 @@ class Facts:
         yield _macro(SHAPES, "", stated, literal(_json(kept)))
 
 
-def _finding(kind: str, stated: str, facts: Mapping[str, object]) -> Iterator[str]:
-    """Yield the macro of the facts of a kind, and the macro that finds one of them by key and name."""
-    yield _macro(ALL + kind, "", f"{stated}, of all attributes.", literal(_json(facts)))
+def _all(kind: str, facts: Mapping[str, object]) -> str:
+    """Return the macro of the facts of a kind."""
+    return _macro(ALL + kind, "", f"{FOUND[kind]}, of all attributes.", literal(_json(facts)))
+
+
+def fixed_statements() -> Iterator[str]:
+    """Yield the macros that do not depend on the releases: one finds a fact by key and name, for each kind of facts,
+    and one is the normal quantile.
+    """
     # A path of JSON writes ~0 for ~ and ~1 for a slash.
     key = "replace(replace(lower(_key), '~', '~0'), '/', '~1')"
-    found = f"json_extract_string(priv.{ALL}{kind}(), concat('/', {key}, '/', _name))"
-    yield _macro(kind, "_key, _name", f"{stated}, of the one that is asked for.", found)
-
-
-def quantile_statement() -> str:
-    """Return the macro of the normal quantile."""
+    for kind, stated in FOUND.items():
+        found = f"json_extract_string(priv.{ALL}{kind}(), concat('/', {key}, '/', _name))"
+        yield _macro(kind, "_key, _name", f"{stated}, of the one that is asked for.", found)
     quantile = fill(
         body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
     )
-    return qualified(fill(body(read(FOLDER, "normal_quantile")), {"quantile": quantile}))
+    yield qualified(fill(body(read(FOLDER, "normal_quantile")), {"quantile": quantile}))
 
 
 def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict[str, object]]:

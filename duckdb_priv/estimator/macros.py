@@ -130,7 +130,7 @@ def _find(
     shapes = facts.USUAL if merged(facts.USUAL, shapes) == facts.USUAL else shapes
     run(connection, kept.statements(known, shapes))
     if shapes != written:
-        run(connection, [facts.quantile_statement(), *_functions(tuple(shapes.values()))])
+        run(connection, [*facts.fixed_statements(), *_functions(tuple(shapes.values()))])
 
 
 @cache

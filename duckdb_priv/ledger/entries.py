@@ -249,7 +249,7 @@ def _number(
             draw,
         ],
     ).fetchall()
-    if same is not None and marks.holds_the_same(connection, same):
+    if marked and same is not None and marks.holds_the_same(connection, marked, same):
         return int(same), True
     return own, False
 

@@ -9,7 +9,7 @@ record, with the ``marks`` of its values; SAMPLED_COLUMNS lists their columns. T
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from duckdb_priv.ledger.rules import Comparison, History
 from duckdb_priv.mechanism.sketch import at_most, level_of
@@ -47,6 +47,8 @@ class Marked:
     """By sensitive column: a digest of the ids and their true values."""
     named: bool = False
     """Whether MARKED has the mark of each record's person."""
+    found: dict[int, bool] = field(default_factory=dict, repr=False, compare=False)
+    """Cache: whether the sample of an earlier publication, by its number, equals this one."""
 
     @property
     def person(self) -> str:
@@ -80,7 +82,7 @@ def compare(
     publications = sorted({number for number, *_ in history.publications})
     moved = 0
     # Where the latest sample is the same, no id is another person's, and the others need not be read.
-    if not holds_the_same(connection, publications[-1]):
+    if not holds_the_same(connection, marked, publications[-1]):
         query = _of_publications("moved", publications)
         ((seen, elsewhere),) = connection.execute(query).fetchall()
         moved = round(marked.records * elsewhere / seen) if seen else 0
@@ -146,10 +148,12 @@ def _of_publications(name: str, publications: Iterable[int]) -> str:
     return fill(SQL[name], {**SQL, "publications": ", ".join(map(str, publications))})
 
 
-def holds_the_same(connection: Connection, publication: int) -> bool:
+def holds_the_same(connection: Connection, marked: Marked, publication: int) -> bool:
     """Return whether the sample of an earlier publication equals the current sample."""
-    ((same,),) = connection.execute(SQL["same_sample"], [publication]).fetchall()
-    return bool(same)
+    if publication not in marked.found:
+        ((same,),) = connection.execute(SQL["same_sample"], [publication]).fetchall()
+        marked.found[publication] = bool(same)
+    return marked.found[publication]
 
 
 def keep_seen(connection: Connection, publication: int) -> None:

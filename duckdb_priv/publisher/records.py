@@ -41,9 +41,13 @@ def digest_of(workspace: Workspace, source: Source) -> str:
     The publisher keeps it in the database with the source.
     """
     columns = identifiers(dict.fromkeys([*source.read_types, *source.person]))
-    ((digest,),) = workspace.rows(
-        section("publishing", "digest_of_records", columns=columns, source=source.table)
-    )
+    return digest_of_rows(workspace, columns, source.table)
+
+
+def digest_of_rows(workspace: Workspace, columns: str, table: str) -> str:
+    """Return a digest of some columns of a table, which does not depend on the order of its rows."""
+    query = section("publishing", "digest_of_records", columns=columns, source=table)
+    ((digest,),) = workspace.rows(query)
     return str(digest)
 
 

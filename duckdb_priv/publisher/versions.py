@@ -19,10 +19,11 @@ from duckdb_priv.ledger.entries import Last, last_of
 from duckdb_priv.ledger.marks import Marked, Moved, moved
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher.records import digest_of_rows
 from duckdb_priv.release.catalog import EarlierVersion, Version, known_release, release_row
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.sqltext.quoting import identifiers
-from duckdb_priv.sqltext.reading import types_of
+from duckdb_priv.sqltext.reading import count_of, types_of
 from duckdb_priv.sqltext.templates import section
 
 FOLLOWED = 400
@@ -129,8 +130,11 @@ def _shared(workspace: Workspace, release: str, table: str) -> int | None:
     types, earlier = (types_of(workspace.cursor, each) for each in (table, before))
     if [*types.items()] != [*earlier.items()]:
         return None
-    fillings = {"columns": identifiers(types), "table": table, "before": before}
-    query = section("publishing", "shared_rows", **fillings)
+    columns = identifiers(types)
+    digests = [digest_of_rows(workspace, columns, each) for each in (table, before)]
+    if digests[0] == digests[1]:
+        return count_of(workspace.cursor, table)
+    query = section("publishing", "shared_rows", columns=columns, table=table, before=before)
     ((kept,),) = workspace.rows(query)
     return int(kept)
 

@@ -81,20 +81,16 @@ SELECT attribute, sensitive, max(publication) FROM held GROUP BY ALL
 -- name: agreement_of_columns
 WITH latest (attribute, sensitive, publication) AS
     (SELECT unnest($1::VARCHAR[]), unnest($2::BOOLEAN[]), unnest($3::BIGINT[])),
-mine AS (
-    SELECT mark, attribute, sensitive, marks[place] AS value FROM temp.main._priv_held, temp.main._priv_held_column
-    WHERE mark <= $4::UBIGINT AND attribute <> '*'
-),
-theirs AS (
-    SELECT mark, attribute, sensitive, marks[place] AS value
-    FROM priv.seen JOIN (priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) USING (publication)
-    WHERE mark <= $4::UBIGINT AND publication IN (@publications@) AND attribute <> '*'
+held AS (
+    SELECT publication, mine.marks AS mine, seen.marks AS theirs
+    FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark)
+    WHERE mark <= $4::UBIGINT AND publication IN (@publications@)
 ),
 pair AS (
-    SELECT mine.attribute AS a, mine.sensitive AS b, theirs.attribute AS c, theirs.sensitive AS d,
-        mine.value AS u, theirs.value AS v
-    FROM mine JOIN theirs USING (mark)
-    WHERE (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute
+    SELECT a.attribute AS a, a.sensitive AS b, c.attribute AS c, c.sensitive AS d, mine[a.place] AS u, theirs[c.place] AS v
+    FROM held JOIN (priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) AS c USING (publication)
+        JOIN temp.main._priv_held_column AS a ON (a.sensitive OR c.sensitive) AND a.attribute <> c.attribute
+    WHERE a.attribute <> '*' AND c.attribute <> '*'
 ),
 agreed AS (
     SELECT a, b, c, d, count(*) AS rows, count(*) FILTER (u = v) AS same FROM pair GROUP BY ALL HAVING same >= $5 * rows
