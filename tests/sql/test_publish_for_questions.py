@@ -148,6 +148,25 @@ def test_rounding_is_to_the_edges_beside_and_by_the_distance(con):
         assert abs(found - mean) < 6.2 * math.sqrt(variance)
 
 
+def test_a_float_at_an_edge_is_in_the_bin_above_it(prepared):
+    """0.7 as a FLOAT is a little less than 0.7 as a DOUBLE, and 0.1 a little more."""
+    with prepared() as con:
+        con.execute(
+            "CREATE TABLE rates AS SELECT i AS id, (i % 8 / 10)::FLOAT AS rate FROM range(800) AS t(i)"
+        )
+        for edges, bins in (
+            ("low := 0, high := 0.8, bins := 8", [100] * 8),
+            ("bins := [0, 0.1, 0.7]", [100, 700]),
+        ):
+            con.execute(
+                f"FROM priv.publish_for_questions('rates', 'r', record_id := 'id', sensitive := 'rate', {edges},"
+                " questions := 'ranges',"
+                " epsilon := 20, replace := true, republish := true)"
+            )
+            shown = con.execute("SELECT count(*) FROM r GROUP BY noisy_rate ORDER BY noisy_rate")
+            assert [n for (n,) in shown.fetchall()] == bins
+
+
 def test_what_is_outside_is_counted_or_clipped(con):
     with pytest.raises(duckdb.Error, match=r"records have a 'age' outside of all bins") as error:
         publish(
@@ -217,6 +236,7 @@ def test_several_columns_and_a_table_of_questions(con):
         ("sensitive := 'age'", "the bins of 'age' are missing"),
         ("sensitive := 'age', low := 0, bins := [0, 80, 90]", "are given twice"),
         ("sensitive := 'age', bins := [0, 'nan'::DOUBLE, 90]", "is .*nan.*, which is no finite number"),
+        ("sensitive := 'age', bins := [0, NULL, 90]", "an edge of 'age' is NULL, which is no finite number"),
         ("sensitive := 'age', bins := ['0', 'much']", "an edge of 'age' is 'much', which is no finite number"),
         ("sensitive := 'day', bins := [0, 50, 90]", "which is no finite date"),
         ("sensitive := 'age', bins := {'cost': 3}, low := 0, high := 80", "no column of the sensitive|'cost'"),

@@ -55,7 +55,7 @@ class Binned:
         """Return the SQL of a view of a table in which each number is replaced by the value of its bin."""
         cut, column = self.domain.cut, identifier(self.domain.attribute)
         values = listed([value for value in self.domain.values if value is not None])
-        inner = ", ".join(map(literal, cut.edges[1:-1]))
+        inner = ", ".join(map(literal, cut.bounds[1:-1]))
         at = axis_sql(column, cut.kind)
         table = quoted_name(of)
         return section(
@@ -162,8 +162,9 @@ def _edges(
     written = bins if listed else [low, high]
     edges = on_axis(workspace, written, kind)
     if unread := [value for value, at in zip(written, edges, strict=True) if at is None]:
+        wrong = "NULL" if unread[0] is None else repr(unread[0])
         raise InvalidParameter(
-            f"an edge of {attribute!r} is {unread[0]!r}, which is no finite {_word(kind)}",
+            f"an edge of {attribute!r} is {wrong}, which is no finite {_word(kind)}",
             hint="write edges as the column has its values",
         )
     found = [at for at in edges if at is not None]
@@ -205,7 +206,7 @@ def _word(kind: str) -> str:
 def _look(workspace: Workspace, source: Source, cut: Cut, *, clip: bool) -> bool:
     """Check that every value has a bin; return whether some values are missing."""
     found = aggregates_of(workspace, source).on_axis(
-        cut.attribute, lambda value: axis_sql(value, cut.kind), cut.edges[0], cut.edges[-1]
+        cut.attribute, lambda value: axis_sql(value, cut.kind), cut.bounds[0], cut.bounds[-1]
     )
     if found.infinite:
         raise InvalidSource(

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
 from duckdb_priv.engine.source import INTEGER, Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
@@ -51,6 +53,14 @@ class Cut:
         """Number of values, without the missing one."""
         return len(self.edges) - (not self.rounded)
 
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """The edges as the column has them: 0.7 as a FLOAT is a little less than 0.7 on the axis."""
+        if self.kind != "FLOAT":
+            return self.edges
+        with np.errstate(over="ignore"):
+            return tuple(np.array(self.edges, dtype=np.float32).astype(float).tolist())
+
     def records(self, source: Source, records: str, stream: str, number: int) -> str:
         """Return the query of a table expression's records, with the position of each value as ``_priv_place{number}``.
 
@@ -83,9 +93,9 @@ class Cut:
             places = [
                 f"CASE WHEN {share} * {literal(high - low)} < {AT} - {literal(low)}"
                 f" THEN {n + 1} ELSE {n} END::UINTEGER"
-                for n, (low, high) in enumerate(pairwise(self.edges))
+                for n, (low, high) in enumerate(pairwise(self.bounds))
             ]
-        found = _among(places, [literal(edge) for edge in self.edges[1:-1]])
+        found = _among(places, [literal(edge) for edge in self.bounds[1:-1]])
         return f"CASE WHEN {AT} IS NULL THEN {self.size}::UINTEGER ELSE {found} END"
 
 
