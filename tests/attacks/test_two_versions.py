@@ -11,6 +11,8 @@ import pytest
 from plausible import FALSE_ALARM
 from scipy import stats
 
+pytestmark = pytest.mark.usefixtures("unasked", "plain_files")
+
 ROWS, VALUES, RETENTION = 12_000, 4, 0.5
 GIVEN = (
     "sensitive := 'disease', record_id := 'id', public := ['seat'], domain := ['a', 'b', 'c', 'd']"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import duckdb
 import pytest
 from shared import folder_of_run, once
 
@@ -35,6 +36,31 @@ def years(
     """Publish two releases of one name, from different years."""
     with for_files():
         return answered(tmp_path_factory, publish_years, prepared)
+
+
+@pytest.fixture(scope="session")
+def wrong(
+    releases: dict[str, Release], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Files that are no releases, and one that only the newest DuckDB can open."""
+    folder = tmp_path_factory.mktemp("wrong")
+    whole = releases["uniform"].path.read_bytes()
+    files = {
+        name: folder / f"{name}.duckdb"
+        for name in ("missing", "text", "truncated", "damaged", "other", "newer")
+    }
+    files["text"].write_text("patient,disease\n" * 9999)
+    files["truncated"].write_bytes(whole[: len(whole) // 10])
+    # The bit is in a block that is read: that of the macros' text.
+    place = whole.index(b"records of release")
+    files["damaged"].write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    with duckdb.connect() as writer:
+        writer.execute(f"ATTACH '{files['other']}' AS other (STORAGE_VERSION 'v1.0.0')")
+        writer.execute("CREATE TABLE other.uniform AS SELECT 'north' AS ward, 'flu' AS disease")
+        writer.execute(f"ATTACH '{releases['uniform'].path}' AS release (READ_ONLY)")
+        writer.execute(f"ATTACH '{files['newer']}' AS newer")
+        writer.execute("COPY FROM DATABASE release TO newer")
+    return files
 
 
 def answered(

@@ -7,18 +7,17 @@ errors, a correct mechanism would fail a test with probability ``FALSE_ALARM``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+from conftest import DATA
 from plausible import FALSE_ALARM
 from scipy import stats
 
 Made = Callable[..., duckdb.DuckDBPyConnection]
 Published = Callable[[str, str, int, int], Iterator[duckdb.DuckDBPyConnection]]
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 COVERAGE = 0.94, 0.99
 RECORDS = 150_000
 """Number of records of the real data that are used."""

@@ -5,19 +5,17 @@ import itertools
 import secrets
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+from conftest import DATA
 from reference.exponential_probabilities import exponential_probabilities
 from reference.node_scores import EXCESS, KEPT, QUALITIES, SMALL_CLASSES, SUPPRESSED
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.exponential_mechanism import exponential_mechanism
 from duckdb_priv.mechanism.lattice import Lattice, score_nodes
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 AGE = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
 SEX = np.array([[0, 1], [0, 0]])

@@ -27,7 +27,6 @@ from benchmarks.reconstruction_privacy import Setting, load
 from duckdb_priv.errors import InvalidParameter
 
 ROOT = Path(__file__).parents[2]
-CENSUS = ROOT.parent / "shared" / "data" / "census_500k.parquet"
 NAMED = (
     "Example 1: retention",
     "Example 5.15",
@@ -107,12 +106,11 @@ def test_what_the_papers_printed_is_beside_what_we_get(folder: Path) -> None:
     assert text.count("What contradicts the paper's own findings:") == 4
 
 
-@pytest.mark.skipif(not CENSUS.exists(), reason=f"{CENSUS} is not there")
-def test_what_violates_of_the_census_by_six_public_attributes() -> None:
+def test_what_violates_of_the_census_by_six_public_attributes(census: str) -> None:
     with duckdb_priv.connect() as con:
         setting = Setting("occupation")
         assert len(setting.public) == 6
-        load(con, str(CENSUS), setting)
+        load(con, census, setting)
         groups, records = wang_han_fu.violations(con, setting)
     assert (round(groups, 3), round(records, 1)) == (0.104, 5.9)
 
