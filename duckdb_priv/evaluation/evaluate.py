@@ -186,16 +186,15 @@ def entered_records(workspace: Workspace, source: Source, reader: Reader) -> Sou
 
 def levels_of(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, int]:
     """Return the levels of the columns of generalized releases, which must be the same for all."""
-    found = []
-    for reader in readers:
-        stated = catalog.release_row(workspace.cursor, reader.release)["parameters"]
-        levels = stated.get("levels")
-        if levels is None:
-            raise InvalidParameter(
-                f"release {reader.release!r} is not generalized, so it has no hierarchies",
-                hint="leave hierarchies out, and evaluate generalized releases separately",
-            )
-        found.append(levels)
+    names = [reader.release for reader in readers]
+    found = [
+        catalog.release_row(workspace.cursor, name)["parameters"].get("levels") for name in names
+    ]
+    if None in found:
+        raise InvalidParameter(
+            f"release {names[found.index(None)]!r} is not generalized, so it has no hierarchies",
+            hint="leave hierarchies out, and evaluate generalized releases separately",
+        )
     if any(levels != found[0] for levels in found):
         raise InvalidParameter(
             "the releases are generalized to different levels", hint="evaluate them one by one"

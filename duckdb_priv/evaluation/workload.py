@@ -38,14 +38,13 @@ from duckdb_priv.release.arguments import (
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.request import Roles
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
-from duckdb_priv.sqltext.reading import count_of, make_table, select
+from duckdb_priv.sqltext.reading import count_of, make_table, named_rows, select
 from duckdb_priv.sqltext.templates import section
 
 SETS_PER_SIZE = 20
 """The largest number of sets of public attributes of each size in a workload, over all sensitive attributes."""
 TABLE = "temp.main._priv_queries"
 """The temporary table of a workload."""
-OF_A_QUERY = ("query", "conditions", "attribute", "value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,17 +120,8 @@ def workload(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
     table, wish = read(given, TableArguments, DrawArguments, of="workload")
     source = open_source(workspace, table.source, table.roles)
     draw(workspace.cursor, source, wish)
-    return [
-        dict(zip((*OF_A_QUERY, "true_count", "selectivity"), row, strict=True))
-        for row in workspace.rows(
-            section(
-                "evaluation/workload",
-                "selectivities",
-                columns=", ".join(OF_A_QUERY),
-                rows=str(source.rows),
-            )
-        )
-    ]
+    query = section("evaluation/workload", "selectivities", rows=str(source.rows))
+    return named_rows(workspace.cursor, query)
 
 
 def draw(

@@ -17,14 +17,14 @@ from duckdb_priv.release.model import Guarantee
 
 @dataclass(frozen=True)
 class Promise:
-    """The strength of a promise, and what it protects."""
+    """The strength of a promise, and what it protects. A baseline promises nothing, so all is None."""
 
-    unit: str
-    neighbours: str
-    against: str
-    epsilon: float | None
+    unit: str | None = None
+    neighbours: str | None = None
+    against: str | None = None
+    epsilon: float | None = None
     """None if the method has no epsilon."""
-    delta: float
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Described:
     columns: Sequence[PublishedColumn]
     domains: Mapping[str, Sequence[str | None]]
     """By attribute: the values that its column can show."""
-    promise: Promise | None
-    """None for a baseline, which promises nothing."""
+    promise: Promise
     guarantees: Sequence[str]
     unprotected: Sequence[str]
     """What is not protected, one sentence for each point."""
@@ -85,11 +84,11 @@ def _promise(
     stated: Mapping[str, Guarantee],
     entries: Sequence[Mapping[str, Any]],
     sensitive: int,
-) -> Promise | None:
+) -> Promise:
     """Return the promise to the largest unit that has one: a person, a record, or a value."""
     protection = method.protection
     if protection is None:
-        return None
+        return Promise()
     person = stated.get(PERSON)
     if person is not None and person.value is not None:
         records = how_many(int(person.parameters["records"]), "record")

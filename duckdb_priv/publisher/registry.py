@@ -33,11 +33,11 @@ def registry(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, A
             "rows_published": found.row["rows_published"],
             "method": found.method.name,
             "parameters": to_json(found.row["parameters"]),
-            "unit_of_privacy": promise.unit if promise else None,
-            "neighbouring_relation": (promise.neighbours or None) if promise else None,
-            "protects_against": promise.against if promise else None,
-            "epsilon": promise.epsilon if promise else None,
-            "delta": promise.delta if promise and promise.epsilon is not None else None,
+            "unit_of_privacy": promise.unit,
+            "neighbouring_relation": promise.neighbours or None,
+            "protects_against": promise.against,
+            "epsilon": promise.epsilon,
+            "delta": None if promise.epsilon is None else promise.delta,
             "population_epsilon": spent.epsilon,
             "population_delta": spent.delta,
             "guarantees": list(found.guarantees),
@@ -89,7 +89,7 @@ def _published(found: Described) -> str:
 
 def _worst(found: Described) -> list[str]:
     promise = found.promise
-    if promise is None or promise.epsilon is None:
+    if promise.epsilon is None:
         return ["No epsilon limits what someone with other knowledge can learn."]
     changes = (
         f"Of {promise.unit}, against {promise.against}: the release changes any odds by a factor of"

@@ -8,7 +8,8 @@ SELECT row_number() OVER (ORDER BY place) AS query, conditions, attribute, value
 FROM _priv_drawn ORDER BY place LIMIT @queries@
 
 -- name: selectivities
-SELECT @columns@, true_count, true_count / @rows@ FROM temp.main._priv_queries ORDER BY query
+SELECT query, conditions, attribute, value, true_count, true_count / @rows@ AS selectivity
+FROM temp.main._priv_queries ORDER BY query
 
 -- name: drawn
 CREATE OR REPLACE TEMP TABLE _priv_drawn
