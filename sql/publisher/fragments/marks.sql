@@ -88,7 +88,7 @@ held AS (
 ),
 pair AS (
     SELECT a.attribute AS a, a.sensitive AS b, c.attribute AS c, c.sensitive AS d, mine[a.place] AS u, theirs[c.place] AS v
-    FROM held JOIN (priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) AS c USING (publication)
+    FROM held JOIN (FROM priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) AS c USING (publication)
         JOIN temp.main._priv_held_column AS a ON (a.sensitive OR c.sensitive) AND a.attribute <> c.attribute
     WHERE a.attribute <> '*' AND c.attribute <> '*'
 ),
