@@ -22,8 +22,8 @@ from duckdb_priv.methods.common.cuts import STATED
 from duckdb_priv.methods.common.derivation import Asked, Coarser, coarser
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.parameters import EPSILON, RETENTION
-from duckdb_priv.methods.common.perturbation import Drawn, RandomBits, perturb_kernel
-from duckdb_priv.methods.common.perturbed import completed_by
+from duckdb_priv.methods.common.perturbation import Drawn, RandomBits
+from duckdb_priv.methods.common.perturbed import Perturbed, of_each, plan_of
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import charging, steps
 from duckdb_priv.publisher.persons import stated_records
@@ -39,7 +39,7 @@ from duckdb_priv.release.arguments import (
     read,
 )
 from duckdb_priv.release.catalog import PublishedColumn
-from duckdb_priv.release.model import Guarantee, LedgerEntry, SensitiveAttribute, to_json
+from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.release.request import WORDS, Request
 from duckdb_priv.sqltext.quoting import identifier, identifiers
 from duckdb_priv.sqltext.reading import count_of, types_of
@@ -128,7 +128,7 @@ def _make_coarser(p: Publication) -> None:
     ]
     provenance = catalog.release_row(workspace.cursor, finer)["domain_provenance"]
     columns = catalog.published_columns(workspace.cursor, finer)
-    plan = _plan(p.method.derives, source, found, draws, provenance, columns)
+    plan = _plan(workspace, p.method.derives, source, found, draws, provenance, columns)
     kept = {name: last.parameters[name] for name in STATED if name in last.parameters}
     p.plan = replace(plan, parameters={**kept, **plan.parameters})
 
@@ -250,6 +250,7 @@ def _drawn(
 
 
 def _plan(
+    workspace: Workspace,
     mechanism: str,
     source: Source,
     found: list[Coarser],
@@ -257,43 +258,33 @@ def _plan(
     provenance: Mapping[str, str],
     columns: list[PublishedColumn],
 ) -> Plan:
-    attributes: list[SensitiveAttribute] = [each.attribute for each in found]
-    guarantees = [promise for each in found for promise in each.guarantees]
     derived = Guarantee(
         "derived",
         "Made from a finer release by noise on what that shows, and by nothing else: someone with both learns no more"
         " than from the finer one.",
     )
     parameters = {
-        name: found[0].parameters[name]
-        if len(found) == 1
-        else {each.attribute.name: each.parameters.get(name) for each in found}
+        name: of_each({each.attribute.name: each.parameters.get(name) for each in found})
         for name in found[0].parameters
     }
-    operators = {
-        each.attribute.name: (invert(each.operator), each.operator)
-        for each in found
-        if each.operator is not None
-    }
-    return Plan(
-        mechanism=mechanism,
-        parameters=parameters,
-        kernel=perturb_kernel(source, draws),
+    perturbed = [
+        Perturbed(
+            draw,
+            each.attribute,
+            each.guarantees,
+            each.epsilon,
+            operator=None if each.operator is None else (invert(each.operator), each.operator),
+        )
+        for each, draw in zip(found, draws, strict=True)
+    ]
+    plan = plan_of(workspace, source, mechanism, parameters, perturbed, crowds=False)
+    notes = {"derived_from": source.name}
+    return replace(
+        plan,
         columns={each.attribute: each.role for each in columns},
-        attributes=attributes,
         provenance=provenance,
-        guarantees=[*guarantees, derived],
-        ledger=[
-            LedgerEntry(
-                attribute=each.attribute.name,
-                epsilon=each.epsilon,
-                fingerprint=draw.random_bits.fingerprint,
-                fresh=False,
-                notes={"derived_from": source.name},
-            )
-            for each, draw in zip(found, draws, strict=True)
-        ],
-        strongest=f"{guarantees[0].statement} {derived.statement}",
-        rows_expected=source.rows,
-        complete=completed_by(operators) if operators else None,
+        guarantees=[*plan.guarantees, derived],
+        ledger=[replace(entry, notes=notes) for entry in plan.ledger],
+        strongest=f"{plan.strongest} {derived.statement}",
+        warnings=(),
     )

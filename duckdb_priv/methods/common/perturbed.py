@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from duckdb_priv.engine.kernel import Kernel
-from duckdb_priv.engine.plan import Complete, Plan
+from duckdb_priv.engine.plan import Plan
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.alias import alias_tables
@@ -116,7 +116,7 @@ def plan_of(
             for each in perturbed
             for warning in (*warn_of_domain(each.draw.domain, source), *each.warnings)
         ],
-        complete=completed_by(operators) if operators else None,
+        complete=partial(_complete, operators=operators) if operators else None,
     )
 
 
@@ -129,20 +129,13 @@ def of_each(numbers: Mapping[str, Any]) -> Any:
     return numbers if len(numbers) > 1 else next(iter(numbers.values()))
 
 
-def completed_by(operators: Mapping[str, tuple[Matrix, Matrix]]) -> Complete:
-    """Return the function that completes attributes with the terms of their intervals.
-
-    The terms depend on the published histogram, and on the weights and the operator of each attribute.
-    """
-    return partial(_complete, operators=operators)
-
-
 def _complete(
     plan: Plan,
     published: Mapping[str, Mapping[str | None, int]],
     *,
     operators: Mapping[str, tuple[Matrix, Matrix]],
 ) -> Plan:
+    """Complete the attributes with the terms of their intervals, from their operators and the published histogram."""
     attributes = []
     for attribute in plan.attributes:
         weights, operator = operators[attribute.name]
