@@ -43,7 +43,7 @@ def _estimate(state: QueryState, scope: Scope) -> None:
         outputs = _prepared(state, scope, names)
         pairs = zip(select.expressions, outputs, strict=True)
         items = [called(item.unalias(), name) for item, name in pairs]
-        list_values(select, asked[0], scope.around, state.connection)
+        list_values(scope, state.connection)
         select.set("expressions", items)
         return
     if scope.summed:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary.names import DUCKDB, Names, column, filtered, select_sql, text
 from duckdb_priv.ordinary.published import Attribute
-from duckdb_priv.ordinary.scope import MARK, FromItem, Kind, kind
+from duckdb_priv.ordinary.scope import MARK, Kind, Scope
 from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS, as_number
 from duckdb_priv.sqltext.quoting import literal
 
@@ -34,9 +34,10 @@ OF_NUMBERS = literal(KNOWN_OF_NUMBERS)
 class Cells:
     """The cells of one SELECT over a release. Rewriting the SELECT adds columns, with names that are not ``taken``."""
 
-    def __init__(self, source: FromItem, outer: frozenset[int], taken: Collection[str]) -> None:
-        assert source.release is not None
-        self.source, self.release, self.outer = source, source.release, outer
+    def __init__(self, scope: Scope, taken: Collection[str]) -> None:
+        (self.source,) = scope.asked
+        assert self.source.release is not None
+        self.release, self.kind = self.source.release, scope.kind
         self.conditions: list[exp.Expr] = []
         """Conditions on the counted rows."""
         self.attributes: dict[str, Attribute] = {}
@@ -48,10 +49,6 @@ class Cells:
         self._names = Names({name.lower() for name in (*taken, *self.release.columns)})
         self.weight, self.shown = self._names.fresh("weight"), self._names.fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the reported one."""
-
-    def kind(self, expression: exp.Expr) -> Kind:
-        """Return the kind of an expression: the columns on which it depends."""
-        return kind(expression, self.source, self.outer)
 
     def kept(self, expression: exp.Expr) -> exp.Expr:
         """Return an expression over cells, in which each part over public columns alone is a column of the cells."""

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -38,6 +39,8 @@ from duckdb_priv.ordinary.rows import called
 from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, Kind, Scope
 from duckdb_priv.ordinary.windows import write_out_names
 from duckdb_priv.sqltext.numbers import as_number
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -69,7 +72,7 @@ class Estimation:
             for each in nodes(self.select, exp.Column)
             if each.meta.get(MARK) in numbers
         )
-        self.cells = Cells(self.source, numbers, others | around)
+        self.cells = Cells(self.scope, others | around)
         self._table = self.names.fresh("estimates")
         if self.confidence is not None:
             write_out_names(self.select)
@@ -306,7 +309,7 @@ class Estimation:
             if isinstance(node, exp.Grouping | exp.GroupingId):
                 keys = ", ".join(text(self._keys[each.unnest()]) for each in node.expressions)
                 of_all = str(2 ** len(node.expressions) - 1)
-                return self._column(("grouping", keys, of_all, False), "grouping")
+                return self._added(self.plain, ("grouping", keys, of_all, False), "grouping")
             if isinstance(node, exp.Window):
                 return self._window(node)
             if aggregates.is_aggregate(aggregates.unwrapped(node)):
@@ -360,9 +363,7 @@ class Estimation:
             return self._plain(parsed)
         if isinstance(parsed, Quantile):
             self._refuse_texts(parsed.value)
-            name = self._columns.fresh("quantile")
-            self.quantiles[name] = parsed
-            return column(name)
+            return self._added(self.quantiles, parsed, "quantile")
         combined = parsed.combine(*(self.sum(each) for each in parsed.sums))
         return exp.paren(combined) if isinstance(combined, exp.Binary) else combined
 
@@ -394,12 +395,7 @@ class Estimation:
             of_attribute=not factors and all(each is Kind.SENSITIVE for each in depends),
             zero=of.zero,
         )
-        for name, known in self.measures.items():
-            if known == measure:
-                return column(name)
-        name = self._columns.fresh("n" if of.is_count else "total")
-        self.measures[name] = measure
-        return column(name)
+        return self._added(self.measures, measure, "n" if of.is_count else "total")
 
     def _plain(self, of: Plain) -> exp.Expr:
         """Return the column of an aggregate that is not a sum, if it uses public columns only."""
@@ -414,7 +410,8 @@ class Estimation:
         else:
             argument = self._cell(self.cells.aggregate(of.name, of.argument, before))
         when = [self.cells.written(each) for each in conditions]
-        return self._column((of.name, argument, filtered(when), of.distinct), of.name)
+        found = (of.name, argument, filtered(when), of.distinct)
+        return self._added(self.plain, found, of.name)
 
     def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
         """Split factors or conditions into those with public columns only, and others."""
@@ -424,10 +421,10 @@ class Estimation:
     def _cell(self, name: str) -> str:
         return f"{text(self.source.alias)}.{text(name)}"
 
-    def _column(self, found: PlainColumn, stem: str) -> exp.Expr:
-        for name, known in self.plain.items():
-            if known == found:
-                return column(name)
-        name = self._columns.fresh(stem)
-        self.plain[name] = found
+    def _added(self, columns: dict[str, T], found: T, stem: str) -> exp.Expr:
+        """Return the column of what the estimates need; add it if it does not exist."""
+        name = next((name for name, known in columns.items() if known == found), None)
+        if name is None:
+            name = self._columns.fresh(stem)
+            columns[name] = found
         return column(name)

@@ -14,49 +14,14 @@ from sqlglot import exp
 
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import first, has_only, named, nodes
-from duckdb_priv.ordinary.rows import is_star, put_expressions, renumbered
+from duckdb_priv.ordinary.names import first, has_only, nodes
+from duckdb_priv.ordinary.rows import is_star, name_stars, put_expression, renumbered
 from duckdb_priv.ordinary.scope import MARK, FromItem, Scope
-from duckdb_priv.ordinary.statement import QueryState
 
 UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit",
 }  # fmt: skip
 """Clauses of queries that can be merged; the outer one may also have WITH."""
-
-
-def inline_counts(state: QueryState) -> None:
-    """Inline counting common table expressions that are used once, in place."""
-    query = state.query
-    for cte in list(nodes(query, exp.CTE)):
-        clause, name = cte.parent, cte.alias.lower()
-        if not isinstance(clause, exp.With) or clause.args.get("recursive"):
-            continue
-        used = [each for each in nodes(query, exp.Table) if each.name.lower() == name]
-        again = [each for each in nodes(query, exp.CTE) if each.alias.lower() == name]
-        if len(used) != 1 or len(again) != 1 or cte.args["alias"].columns:
-            continue
-        (table,) = used
-        counts = _counts_within(cte.this)
-        plain = has_only(table, ("this", "alias"))
-        if counts and plain and isinstance(table.parent, exp.From):
-            alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
-            table.replace(exp.Subquery(this=cte.this.copy(), alias=alias.copy()))
-            cte.pop()
-            if not clause.expressions:
-                clause.pop()
-
-
-def _counts_within(query: exp.Expr) -> bool:
-    """Whether a query counts, or passes on the counts of the query in its FROM."""
-    if not isinstance(query, exp.Select) or is_counting(query):
-        return isinstance(query, exp.Select)
-    start = query.args.get("from_")
-    return (
-        start is not None
-        and isinstance(start.this, exp.Subquery)
-        and _counts_within(start.this.this)
-    )
 
 
 def merge_counts(scope: Scope) -> exp.Select | None:
@@ -66,7 +31,11 @@ def merge_counts(scope: Scope) -> exp.Select | None:
     (source,) = scope.sources
     assert source.scope is not None
     select, inner, counting = scope.select.copy(), source.scope.select, is_counting(scope.select)
-    put_expressions(select, source, scope.sources)
+    name_stars(select, scope.sources)
+    for each in list(nodes(select, exp.Column)):
+        value = source.value(each)
+        if value is not None:
+            put_expression(each, value.copy())
     group_keys(select, ())
     if counting and not _sums_counts(select):
         return None
@@ -76,23 +45,25 @@ def merge_counts(scope: Scope) -> exp.Select | None:
         scope.select.set(name, select.args.get(name))
     scope.select.meta[MARK] = inner.meta[MARK]
     scope.sources[:] = source.scope.sources
+    cte = inner.parent
+    if isinstance(cte, exp.CTE) and isinstance(cte.parent, exp.With):
+        (cte if len(cte.parent.expressions) > 1 else cte.parent).pop()
     return inner
 
 
 def _can_be_merged(scope: Scope) -> bool:
     """Whether a SELECT is over one counting SELECT, and both can become one."""
-    select, item = scope.select, scope.sources[0].node if len(scope.sources) == 1 else None
-    inner = item.this if isinstance(item, exp.Subquery) else None
-    if not isinstance(item, exp.Subquery) or not isinstance(inner, exp.Select):
+    source, select = scope.sources[0] if len(scope.sources) == 1 else FromItem({}), scope.select
+    if source.scope is None:
         return False
+    inner = source.scope.select
     if (
         not is_counting(inner)
-        or not has_only(item, ("this", "alias"))
-        or item.args["alias"].columns
+        or not _is_only_use(source.node, inner)
         or any(map(is_star, inner.expressions))
         or not (has_only(select, {*UNDERSTOOD, "with_"}) and has_only(inner, UNDERSTOOD))
         or any(first(part, exp.Query) for part in (*parts_of(select), *inner.expressions))
-        or len(scope.sources[0].columns) < len(inner.expressions)
+        or len(source.columns) < len(inner.expressions)
     ):
         return False
     windows = any(first(each, exp.Window) for each in parts_of(inner))
@@ -103,6 +74,20 @@ def _can_be_merged(scope: Scope) -> bool:
     more_windows = any(first(each, exp.Window) for each in parts_of(select))
     limited = inner.args.get("limit") and (changes_rows or more_windows)
     return not (limited or (windows and more_windows))
+
+
+def _is_only_use(item: exp.Expr, inner: exp.Select) -> bool:
+    """Whether an item in FROM is all that reads a SELECT: a subquery, or a common table expression."""
+    if not has_only(item, ("this", "alias")):
+        return False
+    cte = inner.parent
+    if not isinstance(cte, exp.CTE):
+        return item.this is inner
+    name, root = cte.alias.lower(), cte.root()
+    used = [each for each in nodes(root, exp.Table) if each.name.lower() == name]
+    again = [each for each in nodes(root, exp.CTE) if each.alias.lower() == name]
+    recursive = isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive")
+    return len(used) == len(again) == 1 and not recursive
 
 
 def _in_same_groups(select: exp.Select, within: Scope) -> None:
@@ -197,6 +182,7 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
         not understood
         or has_sets(select)
         or len(inner) < len(queries)
+        or any(_asks_within(each, scopes) for each in aggregates.conditions_of(select))
         or not all(_counts_in(each, source) for each in inner)
     ):
         return []
@@ -245,6 +231,12 @@ def _beside(value: exp.Expr, conditions: list[exp.Expr], grouped: bool) -> exp.P
         found = aggregates.restricted(each, conditions)
         each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
     return holder
+
+
+def _asks_within(condition: exp.Expr, scopes: Mapping[int, Scope]) -> bool:
+    """Whether a subquery of a condition uses an attribute. The condition may be copied, its scopes may not."""
+    known = (scopes.get(id(each)) for each in nodes(condition, exp.Select))
+    return any(each is not None and each.asked for each in known)
 
 
 def _is_plain(source: FromItem) -> bool:

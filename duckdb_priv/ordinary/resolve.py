@@ -129,7 +129,7 @@ class _Resolver:
         scope.asked = asked = [each for each in sources if _asks(select, each, scope.summed)]
         self._scopes[id(select)] = scope
         result = FromItem({name.lower(): name for name in scope.outputs}, scope=scope)
-        if len(asked) == len(sources) == 1 and asks_for_values(select, asked[0], scope.around):
+        if asks_for_values(scope):
             scope.lists = self._state.changed = True
             return result
         if len(asked) > 1:
@@ -138,18 +138,17 @@ class _Resolver:
                 f' "{asked[0].alias}" and "{asked[1].alias}"',
                 hint="count each in a query of its own, GROUP BY what they share, and join the counts",
             )
-        reported = self._looks_at_reports(select, sources)
-        estimated = any(each.estimated for each in sources)
+        result = replace(
+            result,
+            estimated=any(each.estimated for each in sources),
+            reported=self._looks_at_reports(select, sources),
+        )
         if scope.summed:
-            self._state.changed |= bool(asked)
             select.meta[ESTIMATED] = bool(asked)
-            return replace(
-                result, estimated=estimated or bool(asked), reported=reported and not asked
-            )
-        rows = replace(rows_of(result, select, sources), reported=reported, asks=bool(asked))
-        if not asked:
-            return replace(rows, estimated=estimated)
-        if rows.blocked:
+            self._state.changed |= bool(asked)
+            return replace(result, estimated=True, reported=False) if asked else result
+        rows = replace(rows_of(result, select, sources), asks=bool(asked))
+        if asked and rows.blocked:
             raise blocked_error(rows.blocked, asked[0])
         return rows
 
@@ -240,7 +239,7 @@ class _Resolver:
             if source.blocked:
                 raise blocked_error(source.blocked, source.released())
             self._state.changed = True
-            inline(scope.select, source, scope.sources, self._state.names)
+            inline(scope, source, self._scopes, self._state.names)
             scope.select.meta[MARK] = tuple(each.number for each in scope.sources)
 
 
@@ -265,9 +264,8 @@ def _asks(select: exp.Select, source: FromItem, summed: bool) -> bool:
     ]
     # Attributes whose published column has the same name are part of a star.
     shown = {name for name, each in release.attributes.items() if each.column.lower() == name}
-    passed = [
-        name for item in select.expressions if is_star(item) for name in passed_on(item, [source])
-    ]
+    stars = [passed_on(item, [source]) for item in select.expressions if is_star(item)]
+    passed = [value.name.lower() for found in stars for value in found.values()]
     return (
         any(source.attribute(column) for column in nodes(select, exp.Column))
         or any(name.name.lower() in release.attributes for name in joined)

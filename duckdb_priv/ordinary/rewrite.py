@@ -18,12 +18,11 @@ from duckdb_priv.ordinary.answer import UnevenParts, answer
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
 from duckdb_priv.ordinary.names import Names, nodes, text
-from duckdb_priv.ordinary.nested import inline_counts
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.resolve import resolve
 from duckdb_priv.ordinary.scope import own_nodes
-from duckdb_priv.ordinary.statement import QueryState
+from duckdb_priv.ordinary.statement import QueryState, write_out_views
 from duckdb_priv.release.given import (
     check_choice,
     check_confidence,
@@ -38,7 +37,7 @@ BEFORE = re.compile(
     re.IGNORECASE,
 )
 """Matches prefixes of a query, such as EXPLAIN. The query after it is rewritten."""
-RULES = (inline_counts, resolve, answer)
+RULES = (write_out_views, resolve, answer)
 """The passes over a query, in their order. Each one changes the query in place."""
 WHOLE = ("BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT")
 """Types of counts and of sums of integers."""

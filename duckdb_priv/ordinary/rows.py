@@ -8,8 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import Names, column, named, nodes, text
-from duckdb_priv.ordinary.scope import MARK, FromItem, from_items, has_own
+from duckdb_priv.ordinary.names import Names, Node, column, named, nodes, text
+from duckdb_priv.ordinary.scope import MARK, FromItem, Scope, from_items, has_own
 
 BLOCKING = {
     "distinct": "DISTINCT",
@@ -67,18 +67,27 @@ def blocked_error(why: str, source: FromItem) -> QueryRefused:
     )
 
 
-def inline(select: exp.Select, source: FromItem, sources: list[FromItem], names: Names) -> None:
-    """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions."""
+def inline(scope: Scope, source: FromItem, scopes: dict[int, Scope], names: Names) -> None:
+    """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions.
+
+    ``scopes`` are those of all SELECTs by id, to which those of copies are added.
+    """
     assert source.scope is not None
+    select, sources = scope.select, scope.sources
     if any(join.args.get("using") for join in select.args.get("joins") or ()):
         raise QueryRefused(
             "a subquery over perturbed rows that is joined with USING cannot be estimated from",
             hint="write the join with ON",
         )
-    inner = source.scope.select.copy()
+    inner = _copied(source.scope.select, source.scope, scope, scopes)
     fresh = _fresh_sources(inner, source, sources, names)
     numbers = {old.number: new for old, new in zip(source.scope.sources, fresh, strict=True)}
-    put_expressions(select, source, sources, numbers)
+    name_stars(select, sources)
+    for each in list(nodes(select, exp.Column)):
+        value = source.value(each)
+        if value is not None:
+            value = _copied(value, source.scope, scope, scopes)
+            put_expression(each, renumbered(value, numbers))
     renumbered(inner, numbers)
     _place(select, source, inner)
     _carry_with(select, inner)
@@ -88,18 +97,27 @@ def inline(select: exp.Select, source: FromItem, sources: list[FromItem], names:
     sources[place : place + 1] = fresh
 
 
-def put_expressions(
-    select: exp.Select,
-    source: FromItem,
-    sources: list[FromItem],
-    numbers: Mapping[int, FromItem] = {},
-) -> None:
-    """Replace the columns of a subquery by their expressions, in place; ``numbers`` are the new tables of these."""
-    _name_stars(select, sources)
-    for each in list(nodes(select, exp.Column)):
-        value = source.value(each)
-        if value is not None:
-            _put(each, renumbered(value.copy(), numbers))
+def _copied(node: Node, old: Scope, new: Scope, scopes: dict[int, Scope]) -> Node:
+    """Return a copy of a part of the SELECT ``old`` as a part of ``new``, and add the scopes of its subqueries."""
+    copy = node.copy()
+    made = {id(old): new}
+    pairs = zip(nodes(node, exp.Select), nodes(copy, exp.Select), strict=True)
+    for known, select in [(scopes.get(id(one)), two) for one, two in pairs]:
+        if known is None or known is old:
+            continue
+        outwards = known.outer.outwards() if known.outer else ()
+        items = zip(known.sources, from_items(select), strict=True)
+        again = {each.number: each.placed(each.alias, item) for each, item in items}
+        made[id(known)] = replace(
+            known,
+            select=select,
+            sources=list(again.values()),
+            asked=[again[each.number] for each in known.asked],
+            outer=next((made[id(one)] for one in outwards if id(one) in made), known.outer),
+        )
+    for scope in reversed(list(made.values())[1:]):
+        scopes[id(scope.select)] = scope
+    return copy
 
 
 def _carry_with(select: exp.Select, inner: exp.Select) -> None:
@@ -117,7 +135,7 @@ def _carry_with(select: exp.Select, inner: exp.Select) -> None:
     select.set("with_", exp.With(expressions=[*clause.expressions, *own.expressions]))
 
 
-def _name_stars(select: exp.Select, sources: list[FromItem]) -> None:
+def name_stars(select: exp.Select, sources: list[FromItem]) -> None:
     """Expand * into columns before the tables change."""
     if any(map(is_star, select.expressions)) and not all(each.columns for each in sources):
         raise QueryRefused(
@@ -150,6 +168,7 @@ def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
     star = item.this if isinstance(item, exp.Column) else item
     table = item.table.lower() if isinstance(item, exp.Column) else ""
     left_out = {each.name.lower() for each in star.args.get("except_") or ()}
+    renamed = {each.this.name.lower(): each.alias for each in star.args.get("rename") or ()}
     found: dict[str, exp.Expr] = {}
     spelled: dict[str, str] = {}
     for source in sources:
@@ -158,7 +177,8 @@ def passed_on(item: exp.Expr, sources: list[FromItem]) -> dict[str, exp.Expr]:
                 if name not in left_out and name not in found:
                     found[name] = column(name, source.alias)
                     found[name].meta[MARK] = source.number
-                    spelled[name] = inner if inner and inner.lower() == name else name
+                    given = inner if inner and inner.lower() == name else name
+                    spelled[name] = renamed.get(name, given)
     for each in star.args.get("replace") or ():
         found[each.alias.lower()] = each.this
     return {spelled.get(name, name): value for name, value in found.items()}
@@ -186,7 +206,7 @@ def _fresh_sources(
     for old, item in zip(source.scope.sources, from_items(inner), strict=True):
         alias = old.alias if old.alias.lower() not in taken else names.fresh(old.alias)
         taken.add(alias.lower())
-        if alias != item.alias_or_name or (not item.args.get("alias") and alias != item.name):
+        if alias != item.alias_or_name:
             columns = item.args["alias"].columns if item.args.get("alias") else []
             item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
         found.append(replace(old, alias=alias, node=item))
@@ -203,7 +223,7 @@ def renumbered(expression: exp.Expr, numbers: Mapping[int, FromItem]) -> exp.Exp
     return expression
 
 
-def _put(old: exp.Column, value: exp.Expr) -> None:
+def put_expression(old: exp.Column, value: exp.Expr) -> None:
     """Replace a column of the subquery by its expression; in a SELECT list it keeps the name."""
     simple = exp.Column | exp.Literal | exp.Func | exp.Filter
     if isinstance(old.parent, exp.Select) and old.arg_key == "expressions":
@@ -211,7 +231,7 @@ def _put(old: exp.Column, value: exp.Expr) -> None:
     elif isinstance(value, simple) and not isinstance(value, exp.Binary):
         old.replace(value)
     else:
-        old.replace(exp.paren(value))
+        old.replace(exp.paren(value, copy=False))
 
 
 def _place(select: exp.Select, source: FromItem, inner: exp.Select) -> None:

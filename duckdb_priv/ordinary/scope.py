@@ -29,6 +29,22 @@ ENDS = "priv_ends"
 _numbers = count()
 
 
+class Kind(Flag):
+    """The kinds of columns on which an expression depends, in a SELECT over a release."""
+
+    CONSTANT = 0
+    PUBLIC = auto()
+    """Public columns of the release."""
+    SENSITIVE = auto()
+    """Attributes of the release."""
+    OTHER = auto()
+    """Other tables of the SELECT, or of a subquery that contains the expression."""
+
+
+PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
+"""Kinds that depend on public columns alone, or on attributes alone."""
+
+
 @dataclass(eq=False)
 class FromItem:
     """A table or a subquery, as the query around it sees it."""
@@ -88,6 +104,12 @@ class FromItem:
         """Whether its rows are selected by estimates."""
         return self.scope is not None and self.scope.chosen
 
+    def placed(self, alias: str, node: exp.Expr) -> FromItem:
+        """Return the same table at another place in FROM."""
+        found = replace(self, alias=alias, node=node)
+        found.number = self.number
+        return found
+
     def released(self) -> FromItem:
         """Return the release that the rows come from."""
         if self.scope is None:
@@ -143,6 +165,21 @@ class Scope:
         outwards = self.outer.outwards() if self.outer else ()
         return frozenset(each.number for level in outwards for each in level.sources)
 
+    def kind(self, expression: exp.Expr) -> Kind:
+        """Return the kind of an expression; columns of the SELECTs around this one are constants."""
+        (source,), around = self.asked, self.around
+        inside = {
+            number for query in nodes(expression, exp.Select) for number in query.meta.get(MARK, ())
+        }
+        found = Kind.CONSTANT
+        for column in nodes(expression, exp.Column):
+            number = column.meta.get(MARK)
+            if source.owns(column):
+                found |= Kind.SENSITIVE if source.attribute(column) else Kind.PUBLIC
+            elif number not in inside and number not in around:
+                found |= Kind.OTHER
+        return found
+
     def find(self, column: exp.Column) -> FromItem | None:
         """Return the table of a column, in this SELECT or an enclosing one."""
         table, name = column.table.lower(), column.name.lower()
@@ -188,37 +225,6 @@ def _mark(column: exp.Column, source: FromItem) -> None:
     column.set("table", named(source.alias).copy())
     if source.release is not None and (spelled := source.release.spelling(column.name)):
         column.set("this", named(spelled).copy())
-
-
-class Kind(Flag):
-    """The kinds of columns on which an expression depends, in a SELECT over a release."""
-
-    CONSTANT = 0
-    PUBLIC = auto()
-    """Public columns of the release."""
-    SENSITIVE = auto()
-    """Attributes of the release."""
-    OTHER = auto()
-    """Other tables of the SELECT, or of a subquery that contains the expression."""
-
-
-PURE = (Kind.CONSTANT, Kind.PUBLIC, Kind.SENSITIVE)
-"""Kinds that depend on public columns alone, or on attributes alone."""
-
-
-def kind(expression: exp.Expr, source: FromItem, outer: frozenset[int]) -> Kind:
-    """Return the kind of an expression; columns of ``outer``, the enclosing SELECTs' tables, are constants."""
-    inside = {
-        number for query in nodes(expression, exp.Select) for number in query.meta.get(MARK, ())
-    }
-    found = Kind.CONSTANT
-    for column in nodes(expression, exp.Column):
-        number = column.meta.get(MARK)
-        if source.owns(column):
-            found |= Kind.SENSITIVE if source.attribute(column) else Kind.PUBLIC
-        elif number not in inside and number not in outer:
-            found |= Kind.OTHER
-    return found
 
 
 def from_items(select: exp.Expr) -> list[exp.Expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -30,29 +31,35 @@ class QueryState:
     """Whether anything is estimated."""
     scopes: dict[int, Scope] = field(default_factory=dict)
     """The SELECTs of the query by id, the innermost first; known after names are resolved."""
+    original: exp.Query = field(default_factory=exp.Select)
+    """The query with its views written out, until it is described."""
     _described: list[tuple[str, str]] | None = None
 
-    def __post_init__(self) -> None:
-        self._write_out_views(self.query)
-        self.original = self.query.copy()
-        """The query before it is rewritten, until it is described."""
-        self.parts = _parts(self.query)
+    @cached_property
+    def parts(self) -> list[exp.Select]:
         """The SELECTs whose rows the query returns: several in a set operation."""
-
-    def _write_out_views(self, query: exp.Query) -> None:
-        """Replace views that read a release by their queries."""
-        for table in tables_in(query):
-            view = self.connection.view(table)
-            if view is not None:
-                self.names.taken.update(Names.of(view).taken)
-                table.replace(view)
-                self._write_out_views(view.this)
+        return _parts(self.query)
 
     def described(self) -> list[tuple[str, str]]:
         """Return names and types of the columns of the query over the true table."""
         if self._described is None:
             self._described = self.connection.describe(stand_in(self.original, self.connection))
         return self._described
+
+
+def write_out_views(state: QueryState) -> None:
+    """Replace views that read a release by their queries, in place."""
+    _write_out_views(state.query, state)
+    state.original = state.query.copy()
+
+
+def _write_out_views(query: exp.Query, state: QueryState) -> None:
+    for table in tables_in(query):
+        view = state.connection.view(table)
+        if view is not None:
+            state.names.taken.update(Names.of(view).taken)
+            table.replace(view)
+            _write_out_views(view.this, state)
 
 
 def _parts(query: exp.Expr) -> list[exp.Select]:

@@ -16,7 +16,7 @@ from duckdb_priv.ordinary.aggregates import conditions_of, has_aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import LINE, named, nodes, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
-from duckdb_priv.ordinary.scope import PURE, FromItem, Kind, has_own, holder, kind
+from duckdb_priv.ordinary.scope import PURE, Kind, Scope, has_own, holder
 
 OF_RECORDS = ("joins", "having", "qualify", "windows", "sample", "pivots")
 """Clauses that need records and not only values."""
@@ -42,8 +42,11 @@ def true_value(attribute: Attribute, x: str) -> str:
     return f"{x}.value" if attribute.type == "VARCHAR" else f"CAST({x}.value AS {attribute.type})"
 
 
-def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int]) -> bool:
+def asks_for_values(scope: Scope) -> bool:
     """Whether a SELECT over one release returns distinct values of attributes, without any count."""
+    if not len(scope.asked) == len(scope.sources) == 1:
+        return False
+    select = scope.select
     distinct, group = select.args.get("distinct"), select.args.get("group")
     of_records = any(select.args.get(name) for name in OF_RECORDS) or has_sets(select)
     if of_records or not (distinct or group) or (distinct and distinct.args.get("on")):
@@ -57,7 +60,7 @@ def asks_for_values(select: exp.Select, source: FromItem, outer: frozenset[int])
     keys += group_keys(select, ()) if group else []
 
     def kinds(parts: list[exp.Expr]) -> set[Kind]:
-        return {kind(each, source, outer) for each in parts}
+        return set(map(scope.kind, parts))
 
     of_attributes = Kind.SENSITIVE in kinds(keys) <= {Kind.SENSITIVE, Kind.CONSTANT}
     by_public = any(Kind.PUBLIC in each for each in kinds(ordered))
@@ -74,12 +77,11 @@ def _counts(node: exp.Expr) -> bool:
     return has_aggregates(node) or has_own(node, exp.Window, exp.Query)
 
 
-def list_values(
-    select: exp.Select, source: FromItem, outer: frozenset[int], connection: ConnectedTables
-) -> None:
+def list_values(scope: Scope, connection: ConnectedTables) -> None:
     """Rewrite a SELECT to read the domains of its attributes instead of records, in place."""
+    select, (source,) = scope.select, scope.asked
     assert source.release is not None
-    kept = [each for each in conditions_of(select) if kind(each, source, outer) is not Kind.PUBLIC]
+    kept = [each for each in conditions_of(select) if scope.kind(each) is not Kind.PUBLIC]
     select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
     named_here = {
         attribute.name: attribute

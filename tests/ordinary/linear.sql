@@ -275,6 +275,10 @@ SELECT ward, sum(records) FILTER (shown) FROM weighted GROUP BY ward ORDER BY wa
 PIVOT visits ON disease IN ('flu', 'none') USING count(*) AS n, sum(cost) AS c GROUP BY ward;
 SELECT ward, sum(w) FILTER (disease = 'flu'), sum(w * cost) FILTER (disease = 'flu'), sum(w) FILTER (disease = 'none'), sum(w * cost) FILTER (disease = 'none') FROM weighted GROUP BY ward;
 
+-- title: rows that are pivoted to columns that DuckDB names
+PIVOT visits ON disease IN ('flu', 'none') USING count(*), sum(cost) GROUP BY ward;
+SELECT ward, sum(w) FILTER (disease = 'flu'), sum(w * cost) FILTER (disease = 'flu'), sum(w) FILTER (disease = 'none'), sum(w * cost) FILTER (disease = 'none') FROM weighted GROUP BY ward;
+
 -- title: sums of a condition, and means of dates in seconds
 SELECT ward, sum(age > 30) AS old, avg(epoch(day)) / 86400 AS day FROM visits WHERE disease = 'flu' GROUP BY ward ORDER BY ward;
 SELECT ward, sum(w) FILTER (age > 30) AS old, sum(epoch(day) * w) / sum(w) / 86400 AS day FROM weighted WHERE disease = 'flu' GROUP BY ward ORDER BY ward;

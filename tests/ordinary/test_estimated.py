@@ -29,6 +29,7 @@ NOT_ANSWERED = {
     "a list of values": "GROUP BY without count",
     "a list of chosen values": r"SELECT \\*",
     "rows that are pivoted": "a PIVOT in the schema",
+    "rows that are pivoted to columns that DuckDB names": "a PIVOT in the schema",
     "a list of values of two attributes": "GROUP BY without count|not real records",
 }
 """By title of a case: what it is refused with."""

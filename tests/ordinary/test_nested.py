@@ -28,6 +28,12 @@ PAIRS = {
         "SELECT age AS a, count_if(disease = 'flu') AS n, sum(count_if(disease = 'flu')) OVER (ORDER BY age) AS r"
         " FROM visits GROUP BY 1 ORDER BY 1",
     ),
+    "other names for the results": (
+        "WITH c(w, k) AS (SELECT ward, count(*) FROM visits WHERE disease = 'flu' GROUP BY 1)"
+        " SELECT w, m, m / sum(m) OVER () AS s FROM (SELECT * RENAME (k AS m) FROM c) AS t(w, m) ORDER BY w",
+        "SELECT ward AS w, count(*) AS m, count(*) / sum(count(*)) OVER () AS s FROM visits WHERE disease = 'flu'"
+        " GROUP BY 1 ORDER BY 1",
+    ),
     "counts of smaller groups": (
         "SELECT w, sum(n) AS n, sum(CASE WHEN disease = 'flu' THEN n ELSE 0 END) / sum(n) AS p FROM"
         " (SELECT ward AS w, disease, count(*) AS n FROM visits WHERE age > 20 GROUP BY w, disease) AS source"
@@ -200,3 +206,26 @@ def test_a_constant_in_a_quotient_counts(release) -> None:
         assert rows[0][0] == pytest.approx(rows[1][0])
         assert rows[0][2] < rows[0][0] < rows[0][3]
         assert rows[0][1] == pytest.approx(rows[1][1], rel=1e-6)
+
+
+MEAN = "SELECT avg(age) AS mean FROM visits WHERE disease = 'flu'"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        f"SELECT * FROM visits WHERE age > ({MEAN})",
+        f"SELECT * FROM (SELECT *, ({MEAN}) AS mean FROM visits) AS s WHERE age > mean AND mean > 0",
+        f"SELECT v.* FROM visits AS v JOIN ({MEAN}) AS m ON v.age > m.mean",
+    ],
+)
+def test_estimates_within_rows_are_answered_where_the_rows_are_counted(rows: str, release) -> None:
+    connection = release("two_weights")
+    ((mean,),) = duckdb_priv.reconstruct(connection, MEAN).fetchall()
+    count = "SELECT count(*) FROM {} WHERE disease = 'none'"
+    right = duckdb_priv.reconstruct(connection, f"{count.format('visits')} AND age > {mean}")
+    (expected,) = right.fetchone()
+    once = duckdb_priv.reconstruct(connection, count.format(f"({rows}) AS t")).fetchall()
+    twice = f"WITH r AS ({rows}) {count.format('r')} UNION ALL {count.format('r')}"
+    found = [*once, *duckdb_priv.reconstruct(connection, twice).fetchall()]
+    assert found == [(pytest.approx(expected),)] * 3
