@@ -19,7 +19,7 @@ import duckdb
 
 from duckdb_priv.engine import encryption, secrets
 from duckdb_priv.engine.instance import Instance, instance_of, is_prepared, keep
-from duckdb_priv.engine.noisy_counts import NoisyCounts
+from duckdb_priv.engine.noisy_counts import noisy_count
 from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owner, remove_spilled
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
@@ -176,7 +176,7 @@ def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     instance = Instance(find_procedure)
     instance.functions = functions = (
         *Runner(instance).functions(),
-        *NoisyCounts(instance).functions(),
+        noisy_count(instance),
         *KERNELS,
     )
     for number, udf in enumerate(functions):

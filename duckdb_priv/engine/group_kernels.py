@@ -1,4 +1,4 @@
-"""Arrow functions that compute risks and noise for a whole list of micro groups in one call.
+"""Arrow functions that compute the risks of a whole list of micro groups in one call.
 
 Modules that need scipy are loaded at the first call, because most sessions never need them.
 """
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Integers
-from duckdb_priv.mechanism.discrete_laplace import laplace_count
 from duckdb_priv.mechanism.uniform import Uniform
 
 GROUPS = "STRUCT(size BIGINT, count BIGINT)[]"
@@ -96,29 +95,6 @@ def _answers(
         found = pa.table({"size": size, "count": count, **numbers}).to_pylist()
         answers.append({"found": found, "mistake": None})
     return pa.array(answers, _RISKS)
-
-
-def noisy_counts(numbers: pa.ChunkedArray, epsilons: pa.ChunkedArray) -> pa.Array:
-    """Add discrete Laplace noise to whole numbers, or return the mistake in an argument."""
-    values = numbers.to_pylist()
-    budgets = epsilons.to_pylist()
-    answers: list[dict[str, Any]] = [{} for _ in values]
-    for epsilon in set(budgets):
-        rows = [row for row, budget in enumerate(budgets) if budget == epsilon]
-        try:
-            if epsilon is None or any(values[row] is None for row in rows):
-                raise InvalidParameter(
-                    "priv.laplace_count was given NULL, or what is no number",
-                    hint="both its arguments are numbers, and n is a whole one",
-                )
-            noisy = laplace_count(np.array([values[row] for row in rows], np.int64), epsilon)
-        except InvalidParameter as error:
-            for row in rows:
-                answers[row] = {"mistake": str(error)}
-            continue
-        for row, value in zip(rows, noisy.tolist(), strict=True):
-            answers[row] = {"value": value}
-    return pa.array(answers, pa.struct({"value": pa.int64(), "mistake": pa.string()}))
 
 
 def _number(name: str, value: float | None) -> float:

@@ -143,12 +143,6 @@ def instance_of(connection: duckdb.DuckDBPyConnection) -> Instance | None:
     return _instances.get(str(name))
 
 
-def interrupt() -> None:
-    """Stop every running procedure of this process; for front ends that handle Ctrl-C themselves."""
-    for instance in list(_instances.values()):
-        instance.interrupt()
-
-
 @atexit.register
 def _close_all() -> None:
     """Close the open connections: at exit, DuckDB 2 reports connections with functions as leaks."""

@@ -114,11 +114,8 @@ class Runner:
                 self.statements.pop(key, None)
         return mine
 
+    @made_for_owner()
     def _work(self, key: str, name: str, arguments: str) -> str:
-        with made_for_owner():
-            return self._worked(key, name, arguments)
-
-    def _worked(self, key: str, name: str, arguments: str) -> str:
         statement = self.statements[key]
         try:
             self._wait_for_turn()
@@ -192,9 +189,7 @@ class Runner:
             )
         try:
             with made_for_owner():
-                _commit(workspace.cursor)
-                for do in workspace.on_commit:
-                    do()
+                _commit(workspace)
         except BaseException:
             self._roll_back(workspace)
             raise
@@ -227,16 +222,20 @@ def _refuse_several(calls: int) -> pa.Array:
     return pa.array([f"!{several}"] * calls)
 
 
-def _commit(cursor: duckdb.DuckDBPyConnection) -> None:
-    """Commit. An interrupt that is noticed after the commit changes nothing, so it is ignored."""
+def _commit(workspace: Workspace) -> None:
+    """Commit, then do what waits for that. An interrupt that is noticed after the commit changes nothing."""
     try:
-        cursor.execute("COMMIT")
+        workspace.cursor.execute("COMMIT")
     except (KeyboardInterrupt, RuntimeError, duckdb.InterruptException):
         try:
-            cursor.execute("ROLLBACK")
+            workspace.cursor.execute("ROLLBACK")
         except duckdb.TransactionException:
-            return
-        raise
+            # The commit was complete, and left no transaction.
+            pass
+        else:
+            raise
+    for do in workspace.on_commit:
+        do()
 
 
 @contextmanager
@@ -251,9 +250,7 @@ def committed(caller: Caller) -> Iterator[Workspace]:
     """Open a transaction for a caller that has the turn; it is committed at the end, or rolled back on an error."""
     with made_for_owner(), _begun(caller) as workspace:
         yield workspace
-        _commit(workspace.cursor)
-        for do in workspace.on_commit:
-            do()
+        _commit(workspace)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import click
-import duckdb
 from rich.console import Console
 
 from duckdb_priv.engine.private_files import for_readers
@@ -25,14 +24,14 @@ from duckdb_priv.shell.database_files import (
     open_known,
     require_catalog,
 )
-from duckdb_priv.shell.dotcommands import Leave
+from duckdb_priv.shell.dotcommands import Leave, Shell
 from duckdb_priv.shell.execution import Execution, watched
 from duckdb_priv.shell.given_secret import written
 from duckdb_priv.shell.operations import asked, tried
 from duckdb_priv.shell.options import beside_options, dry_run_option, key_option, results_options
 from duckdb_priv.shell.outcome import CommandGroup, Results
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
-from duckdb_priv.shell.session import Shell, print_answer
+from duckdb_priv.shell.session import print_answer
 from duckdb_priv.version import __version__
 
 
@@ -112,7 +111,12 @@ def releases(file: str, mode: str) -> None:
     """List the releases published from the database FILE, or the release in a release file."""
     with closing(open_for_reading(file)) as connection:
         require_catalog(connection, file)
-        show(connection, LIST, mode)
+        prepare(connection)
+        execution = Execution(connection, Console(stderr=True))
+        with closing(Printer()) as printer:
+            printer.mode = mode
+            printer.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+            execution.run(lambda step: print_answer(connection, LIST, printer, sys.stdout, step))
 
 
 @main.command()
@@ -232,16 +236,6 @@ def demo(rows: int, seed: int, keep: str | None) -> None:
     run(Console(highlight=False), rows=rows, seed=seed, keep=keep)
 
 
-def show(connection: duckdb.DuckDBPyConnection, statement: str, mode: str) -> None:
-    """Run a statement and print its rows."""
-    prepare(connection)
-    execution = Execution(connection, Console(stderr=True))
-    with closing(Printer()) as printer:
-        printer.mode = mode
-        printer.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        execution.run(lambda step: print_answer(connection, statement, printer, sys.stdout, step))
-
-
 @main.group("secret")
 def secret_commands() -> None:
     """Manage the secret from which noise is derived. No command prints the secret."""
@@ -252,10 +246,7 @@ def secret_commands() -> None:
 @results_options
 def new(file: str, results: Results) -> None:
     """Write a new secret to the new FILE, which only you can read, for --secret-file."""
-    made = new_secret()
-    write_for_owner(Path(file), written(made), "a secret")
-    mark = fingerprint(made)
-    results.row({"file": file, "fingerprint": mark}, mark)
+    write_secret(file, new_secret(), results)
 
 
 @secret_commands.command("show-fingerprint")
@@ -299,5 +290,11 @@ def backup(file: str, to: str, results: Results) -> None:
             "this database does not contain its secret: its owner keeps it elsewhere",
             hint="copy the file that you give to --secret-file",
         )
-    write_for_owner(Path(to), written(kept), "a secret")
-    results.row({"file": to, "fingerprint": fingerprint(kept)}, fingerprint(kept))
+    write_secret(to, kept, results)
+
+
+def write_secret(file: str, secret: bytes, results: Results) -> None:
+    """Write a secret to a new file, and print its fingerprint."""
+    write_for_owner(Path(file), written(secret), "a secret")
+    mark = fingerprint(secret)
+    results.row({"file": file, "fingerprint": mark}, mark)

@@ -217,21 +217,18 @@ def _reason(path: str, error: duckdb.Error) -> CannotOpen:
 
 
 def explain(error: BaseException) -> str:
-    """Return the message of an error without control characters."""
-    return visible(_explained(error))
+    """Return the message of an error without DuckDB's and Python's prefixes, and without control characters.
 
-
-def _explained(error: BaseException) -> str:
-    """Return the message of an error without DuckDB's and Python's prefixes.
-
-    >>> _explained(duckdb.InvalidInputException("Invalid Input Error: no release is called 'x'"))
+    >>> explain(duckdb.InvalidInputException("Invalid Input Error: no release is called 'x'"))
     "no release is called 'x'"
-    >>> _explained(FileNotFoundError(2, "No such file or directory", "a.sql"))
+    >>> explain(FileNotFoundError(2, "No such file or directory", "a.sql"))
     "'a.sql': no such file or directory"
     """
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{str(error.filename)!r}: {str(error.strerror).lower()}"
-    if isinstance(error, UnicodeError):
-        return "the input is not UTF-8 text"
-    # The SQL function error(), which macros call, adds this prefix.
-    return str(error).strip().removeprefix("Invalid Input Error: ")
+        text = f"{str(error.filename)!r}: {str(error.strerror).lower()}"
+    elif isinstance(error, UnicodeError):
+        text = "the input is not UTF-8 text"
+    else:
+        # The SQL function error(), which macros call, adds this prefix.
+        text = str(error).strip().removeprefix("Invalid Input Error: ")
+    return visible(text)

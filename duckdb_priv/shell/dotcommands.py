@@ -7,44 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
 from itertools import takewhile
-from typing import Protocol
-
-import duckdb
 
 from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.shell.database_files import MEMORY
-from duckdb_priv.shell.rendering import MODES, Printer
+from duckdb_priv.shell.rendering import MODES
+from duckdb_priv.shell.session import Session
 from duckdb_priv.shell.topics import grouped
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.quoting import identifier, literal
-
-
-class Controls(Protocol):
-    """The part of the shell that dot commands use."""
-
-    connection: duckdb.DuckDBPyConnection
-    printer: Printer
-    timer: bool
-    estimates: bool
-
-    @property
-    def window(self) -> int | None:
-        """Columns of the terminal on which answers are printed; None if they are printed elsewhere."""
-
-    def open(self, path: str) -> None:
-        """Open another database."""
-
-    def execute(self, statement: str) -> None:
-        """Run a statement and print its answer."""
-
-    def run_file(self, path: str) -> None:
-        """Run a script."""
-
-    def write(self, text: str) -> None:
-        """Print a text."""
-
-    def redirect(self, path: str | None, *, once: bool = False) -> None:
-        """Print the answers, or only the next one, to a file."""
 
 
 class Leave(Exception):
@@ -93,11 +63,22 @@ def meant(line: str) -> str | None:
     return line if line.startswith(".") else f".{word}" if word in BARE else None
 
 
-def run(shell: Controls, line: str) -> None:
-    """Run one dot command.
+class Shell(Session):
+    """A session that also runs dot commands."""
 
-    Raises UnknownName for an unknown command, and InvalidParameter for wrong arguments of a known one.
-    """
+    def feed(self, line: str) -> None:
+        """Take one line: a dot command, or a piece of SQL as ``Session`` takes it.
+
+        Raises UnknownName for an unknown command, and InvalidParameter for wrong arguments of a known one.
+        """
+        if not self.unfinished and (command := meant(line)):
+            run(self, command)
+        else:
+            super().feed(line)
+
+
+def run(shell: Session, line: str) -> None:
+    """Run one dot command."""
     try:
         name, *words = shlex.split(line.strip().rstrip(";")[1:]) or [""]
     except ValueError as error:
@@ -132,7 +113,7 @@ def switch(text: str) -> bool:
 
 
 @command("[PATTERN]")
-def help_(shell: Controls, pattern: str = "") -> None:
+def help_(shell: Session, pattern: str = "") -> None:
     """List functions of priv and commands by task; describe a single function with its example."""
     pattern = pattern.lower().removeprefix("priv.").removeprefix(".")
     commands = [
@@ -178,7 +159,7 @@ LISTED = """(
 
 
 @command("[PATTERN]")
-def tables(shell: Controls, pattern: str = "%") -> None:
+def tables(shell: Session, pattern: str = "%") -> None:
     """List tables and views outside the schema priv."""
     shell.execute(
         f"SELECT * EXCLUDE (sql) FROM {LISTED} AND name LIKE {literal(pattern)} ORDER BY ALL"
@@ -186,7 +167,7 @@ def tables(shell: Controls, pattern: str = "%") -> None:
 
 
 @command("[PATTERN]")
-def schema(shell: Controls, pattern: str = "%") -> None:
+def schema(shell: Session, pattern: str = "%") -> None:
     """Show the CREATE statements of tables and views."""
     statements = shell.connection.execute(
         f"SELECT sql FROM {LISTED} AND name LIKE ? ORDER BY schema, name", [pattern]
@@ -195,7 +176,7 @@ def schema(shell: Controls, pattern: str = "%") -> None:
 
 
 @command("[MODE]")
-def mode(shell: Controls, name: str = "") -> None:
+def mode(shell: Session, name: str = "") -> None:
     """Show or set the output mode: duckbox, csv, tabs, json, jsonlines, markdown, line, list, trash."""
     if not name:
         shell.write(f"current output mode: {shell.printer.mode}\n")
@@ -208,37 +189,37 @@ def mode(shell: Controls, name: str = "") -> None:
 
 
 @command("on|off")
-def headers(shell: Controls, state: str) -> None:
+def headers(shell: Session, state: str) -> None:
     """Print the names of the columns, in the modes csv, tabs and list."""
     shell.printer.headers = switch(state)
 
 
 @command("on|off")
-def timer(shell: Controls, state: str) -> None:
+def timer(shell: Session, state: str) -> None:
     """Print the time that each statement takes."""
     shell.timer = switch(state)
 
 
 @command("on|off")
-def estimates(shell: Controls, state: str) -> None:
+def estimates(shell: Session, state: str) -> None:
     """Answer queries on a release by estimates; for a single query write ESTIMATE SELECT …"""
     shell.estimates = switch(state)
 
 
 @command("[FILE]")
-def output(shell: Controls, path: str | None = None) -> None:
+def output(shell: Session, path: str | None = None) -> None:
     """Print answers to FILE; without FILE, print them here again."""
     shell.redirect(path)
 
 
 @command("FILE")
-def once(shell: Controls, path: str) -> None:
+def once(shell: Session, path: str) -> None:
     """Print the next answer to FILE."""
     shell.redirect(path, once=True)
 
 
 @command("[ROWS]")
-def maxrows(shell: Controls, rows: str = "") -> None:
+def maxrows(shell: Session, rows: str = "") -> None:
     """Show or set the number of rows that a box shows."""
     if not rows:
         shell.write(f"current maximum of rows: {shell.printer.max_rows}\n")
@@ -262,7 +243,7 @@ READERS = {
 
 
 @command("FILE TABLE")
-def import_(shell: Controls, path: str, table: str) -> None:
+def import_(shell: Session, path: str, table: str) -> None:
     """Read a CSV, Parquet or JSON file into a new table."""
     reader = next((READERS[end] for end in READERS if path.lower().endswith(end)), None)
     if reader is None:
@@ -276,7 +257,7 @@ def import_(shell: Controls, path: str, table: str) -> None:
 
 
 @command("")
-def databases(shell: Controls) -> None:
+def databases(shell: Session) -> None:
     """List the open databases."""
     shell.execute(
         "SELECT database_name AS name, coalesce(path, 'in memory') AS path, readonly FROM duckdb_databases()"
@@ -285,19 +266,19 @@ def databases(shell: Controls) -> None:
 
 
 @command("FILE")
-def read(shell: Controls, path: str) -> None:
+def read(shell: Session, path: str) -> None:
     """Run the statements and dot commands of FILE."""
     shell.run_file(path)
 
 
 @command("[FILE]")
-def open_(shell: Controls, path: str = MEMORY) -> None:
+def open_(shell: Session, path: str = MEMORY) -> None:
     """Close the database and open FILE, or one in memory."""
     shell.open(path)
 
 
 @command("")
-def quit_(shell: Controls) -> None:
+def quit_(shell: Session) -> None:
     """Leave the shell."""
     raise Leave
 

@@ -190,11 +190,18 @@ class Printer:
         )
         return needed + 1 > (self.width or UNLIMITED)
 
-    def _separated(self, reader: pa.RecordBatchReader, separator: str) -> Iterator[str]:
+    def _separated(
+        self,
+        reader: pa.RecordBatchReader,
+        separator: str,
+        end: str = "\n",
+        field: Callable[[str], str] = str,
+    ) -> Iterator[str]:
+        """Yield the header, if wanted, and every row."""
         if self.headers:
-            yield separator.join(self._names(reader.schema)) + "\n"
+            yield separator.join(map(field, self._names(reader.schema))) + end
         for row in self._rows(reader):
-            yield separator.join(row) + "\n"
+            yield separator.join(map(field, row)) + end
 
     def _tabs(self, reader: pa.RecordBatchReader) -> Iterator[str]:
         return self._separated(reader, "\t")
@@ -203,10 +210,7 @@ class Printer:
         return self._separated(reader, "|")
 
     def _csv(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        if self.headers:
-            yield ",".join(map(csv_field, self._names(reader.schema))) + "\r\n"
-        for row in self._rows(reader):
-            yield ",".join(map(csv_field, row)) + "\r\n"
+        return self._separated(reader, ",", "\r\n", csv_field)
 
     def _json_array(self, reader: pa.RecordBatchReader) -> Iterator[str]:
         rows = self._json(reader)

@@ -1,4 +1,4 @@
-"""The core of the shell: reads lines of SQL and dot commands, and prints the answers, on any output.
+"""The core of the shell: reads lines of SQL, and prints the answers, on any output.
 
 Every statement runs exactly once, since ``FROM priv.publish_…`` has effects. Statements are not logged.
 """
@@ -16,7 +16,6 @@ import duckdb
 from rich.console import Console
 
 from duckdb_priv.errors import InvalidParameter, visible
-from duckdb_priv.shell import dotcommands
 from duckdb_priv.shell.database_files import ALONE, MEMORY, Beside, attach_verified, open_publisher
 from duckdb_priv.shell.execution import Execution
 from duckdb_priv.shell.rendering import BATCH_ROWS, Printer, prepare
@@ -36,7 +35,7 @@ def _unchanged(answer: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return answer
 
 
-class Shell:
+class Session:
     """A database opened for publishing, with the settings for printing answers."""
 
     def __init__(
@@ -78,10 +77,7 @@ class Shell:
         self.printer.close()
 
     def feed(self, line: str) -> None:
-        """Take one line: a dot command, or a piece of SQL that runs as soon as a semicolon ends it."""
-        if is_blank(self._pending) and (command := dotcommands.meant(line)):
-            dotcommands.run(self, command)
-            return
+        """Take one line: a piece of SQL that runs as soon as a semicolon ends it."""
         text = self._pending + line
         if ";" not in line:
             self._pending = text
@@ -90,6 +86,11 @@ class Shell:
         for statement in statements:
             self.execute(statement)
         self._pending = "" if is_blank(rest) else rest
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a statement has begun that no semicolon has ended."""
+        return not is_blank(self._pending)
 
     def finish(self) -> None:
         """Run the last statement, which has no semicolon, at the end of the input."""

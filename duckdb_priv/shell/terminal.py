@@ -1,4 +1,4 @@
-"""The interactive shell: adds line editing, history, completion and colours to ``session.Shell``."""
+"""The interactive shell: adds line editing, history, completion and colours to the shell."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.lexers import PygmentsLexer
 
 from duckdb_priv.shell.database_files import EXPECTED, explain
-from duckdb_priv.shell.dotcommands import COMMANDS, Leave, meant
+from duckdb_priv.shell.dotcommands import COMMANDS, Leave, Shell, meant
 from duckdb_priv.shell.execution import Stopped
 from duckdb_priv.shell.rendering import MODES
-from duckdb_priv.shell.session import Shell
 from duckdb_priv.shell.statements import in_text, is_complete, tokens
 from duckdb_priv.shell.topics import BASELINES, topic_of
 from duckdb_priv.sqltext.quoting import plain_identifier
@@ -105,8 +104,7 @@ class ShellCompleter(Completer):
                 # DuckDB refuses every query in a failed transaction.
                 with suppress(duckdb.Error):
                     self._names = read_names(self._shell.connection)
-            for each in propose(text, self._names or CatalogNames()):
-                yield Completion(each.text, -each.replaces, display_meta=each.what)
+            yield from propose(text, self._names or CatalogNames())
 
 
 def _dot_completions(text: str) -> Iterator[Completion]:
@@ -147,15 +145,6 @@ def open_history() -> History:
 
 
 WORD = re.compile(r"[\w.]*$")
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A completion: the text, the number of typed characters that it replaces, and its description."""
-
-    text: str
-    replaces: int
-    what: str
 
 
 @dataclass(frozen=True)
@@ -202,7 +191,7 @@ def read_names(connection: duckdb.DuckDBPyConnection) -> CatalogNames:
     return CatalogNames([word for (word,) in keywords], columns, functions)
 
 
-def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
+def propose(text: str, names: CatalogNames) -> Iterator[Completion]:
     """Yield completions of a statement's last word, the likeliest first.
 
     >>> names = CatalogNames(["select"], {"visits": ["id"]}, {"priv.publish_splu": ["gamma"]})
@@ -220,7 +209,7 @@ def propose(text: str, names: CatalogNames) -> Iterator[Proposal]:
         word = WORD.search(text)[0]  # type: ignore[index]
         candidates = _words(text, word, names)
     found = [
-        Proposal(candidate, len(word), what)
+        Completion(candidate, -len(word), display_meta=what)
         for candidate, what in candidates
         if candidate.lower().startswith(word.lower()) and candidate != word
     ]

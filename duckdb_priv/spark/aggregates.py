@@ -37,16 +37,14 @@ from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import HASH, SparkFrame, column, hash_of, read_columns, refuse_changed
 from duckdb_priv.spark.tasks import (
     ENCLOSED,
-    Ask,
     Enclose,
     Perturb,
     disclosed,
-    in_spark_types,
     in_tasks,
 )
-from duckdb_priv.spark.types import has_floats
+from duckdb_priv.spark.types import has_floats, in_spark_types
 from duckdb_priv.sqltext.quoting import identifier, identifiers, in_types
-from duckdb_priv.sqltext.reading import count_of
+from duckdb_priv.sqltext.reading import count_of, lay_out
 from duckdb_priv.sqltext.signed import signed
 from duckdb_priv.sqltext.templates import place
 
@@ -75,6 +73,12 @@ class AnswersOf:
         return SparkAggregates(workspace, source, self.frame)
 
 
+def frame_of(source: Source) -> SparkFrame:
+    """Return the frame of the records of a source."""
+    assert isinstance(source.answers, AnswersOf)
+    return source.answers.frame
+
+
 @dataclass(frozen=True)
 class SparkAggregates(Aggregates):
     """The aggregates of a Spark frame."""
@@ -92,33 +96,31 @@ class SparkAggregates(Aggregates):
         records = self._records if where is None else self._records.where(where)
         return records.groupBy(*map(column, columns)).agg(f.count(f.lit(1)).alias(key))
 
+    def _few(self, columns: Sequence[str], too_many: str, hint: str) -> pa.Table:
+        """Fetch the count of each combination of values; raise InvalidSource if there are too many of them."""
+        found = self.frame.ask(
+            ("few", *columns), lambda: self._count(columns, ROWS).limit(MOST_VALUES + 1)
+        )
+        if found.num_rows > MOST_VALUES:
+            raise InvalidSource(too_many, hint=hint)
+        return found
+
     def _lay_out(self, name: str, columns: Sequence[str], table: pa.Table) -> str:
         """Create a temporary table from a job's result, with its columns in the types of the source."""
-        cursor, types = self.workspace.cursor, self.source.types
-        casts = in_types({each: types[each] for each in columns})
+        casts = in_types({each: self.source.types[each] for each in columns})
         more = [identifier(each) for each in table.column_names if each not in columns]
-        cursor.register("_priv_answer", table)
-        cursor.execute(
-            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {', '.join(filter(None, [casts, *more]))} FROM _priv_answer"
-        )
-        cursor.unregister("_priv_answer")
+        selected = ", ".join(filter(None, [casts, *more]))
+        lay_out(self.workspace.cursor, name, table, selected)
         return f"temp.main.{name}"
 
     def histogram(self, attribute: str) -> list[tuple[str | None, int]]:
         """Return each value of an attribute as text with its count, in the order of the attribute's type."""
-        found = self.frame.ask(
-            ("histogram", attribute),
-            lambda: self._count([attribute], ROWS).limit(MOST_VALUES + 1),
+        found = self._few(
+            [attribute],
+            f"sensitive column {attribute!r} has more than {MOST_VALUES:,} values",
+            "group the values of this column first",
         )
-        if found.num_rows > MOST_VALUES:
-            raise InvalidSource(
-                f"sensitive column {attribute!r} has more than {MOST_VALUES:,} values",
-                hint="group the values of this column first",
-            )
-        table, value = (
-            self._lay_out("_priv_histogram", [attribute], found),
-            identifier(attribute),
-        )
+        table, value = self._lay_out("_priv_histogram", [attribute], found), identifier(attribute)
         return self.workspace.rows(
             f"SELECT {value}::VARCHAR, {ROWS} FROM {table} ORDER BY {value} NULLS LAST"
         )
@@ -221,7 +223,7 @@ class SparkAggregates(Aggregates):
             f" FROM (SELECT _priv_bits({place('random')}::UBIGINT, NULL::BIGINT, {record}, 0::UINTEGER)"
             f" AS bits FROM {place(RECORDS)} AS s)"
         )
-        work = Ask(Kernel(types, query, {"random": bits}), self.frame.setting)
+        work = Perturb(Kernel(types, query, {"random": bits}, gathers=True), self.frame.setting)
         found = self.frame.ask(
             ("digest of records", bits.key, *names),
             lambda: in_tasks(
@@ -280,7 +282,7 @@ class SparkAggregates(Aggregates):
         select = f"SELECT {identifiers(types)} FROM ({kernel.select}) AS s WHERE {leaves}"
         leaving = in_spark_types(replace(kernel, select=select, gathers=True), types)
         records = self.frame.records(kernel.reads)
-        schema = self.frame.carried(types)
+        schema = self.frame.schema_of(types)
 
         def leaving_ids() -> DataFrame:
             return in_tasks(records, Perturb(leaving, self.frame.setting), schema)
@@ -310,7 +312,7 @@ class SparkAggregates(Aggregates):
     def _run(self, kernel: Kernel, types: Mapping[str, str]) -> pa.Table:
         """Run a kernel in the tasks. Raise PublicationFailed if the records have changed since their first reading."""
         select = f"SELECT {in_types(types)} FROM ({kernel.select})"
-        work = Enclose(Ask(replace(kernel, select=select), self.frame.setting))
+        work = Enclose(Perturb(replace(kernel, select=select, gathers=True), self.frame.setting))
         read = tuple(read_columns(self.source))
 
         def enclosed() -> DataFrame:
@@ -402,23 +404,17 @@ class SparkAggregates(Aggregates):
 
     def combinations(self, columns: Sequence[str]) -> str:
         """Fetch the count of each combination of values. DuckDB converts the values to text."""
-        found = self.frame.ask(
-            ("combinations", *columns),
-            lambda: self._count(columns, ROWS).limit(MOST_VALUES + 1),
+        found = self._few(
+            columns,
+            f"{', '.join(map(repr, columns))} have more than {MOST_VALUES:,} combinations of values",
+            "exclude some of these columns, or round their values first",
         )
-        if found.num_rows > MOST_VALUES:
-            raise InvalidSource(
-                f"{', '.join(map(repr, columns))} have more than {MOST_VALUES:,} combinations of values",
-                hint="exclude some of these columns, or round their values first",
-            )
         table = self._lay_out("_priv_combinations", columns, found)
         return f"(SELECT {value_texts(columns)}, {ROWS} FROM {table})"
 
     def once(self, what: str, draw: Callable[[], T]) -> T:
         """Call ``draw`` at the first call for this name; later return the same result."""
-        if what not in self.frame.drawn:
-            self.frame.drawn[what] = draw()
-        return self.frame.drawn[what]  # type: ignore[no-any-return]
+        return self.frame.once(("drawn", what), draw)
 
     def assigned(self, assigning: Kernel, bits: Sequence[int]) -> SparkAssigned:
         """Return the aggregates of the records' decoy groups, which Spark assigns again for each job."""

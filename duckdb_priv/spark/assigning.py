@@ -28,14 +28,13 @@ from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.engine.source import Source
 from duckdb_priv.spark.files import in_duckdb
 from duckdb_priv.spark.frame import SparkFrame
-from duckdb_priv.spark.tasks import Ask, in_tasks
+from duckdb_priv.spark.tasks import Perturb, in_tasks
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.signed import HALF, signed, unsigned
 from duckdb_priv.sqltext.templates import place
 
-CELLS = "attribute int, cell bigint, records bigint, high bigint, low bigint, total decimal(38,0)"
-"""The columns of a count: the records of a cell, and the parity (in two halves) and the sum of their order bits."""
-LOW = (1 << 32) - 1
+CELLS = "attribute int, cell bigint, records bigint, parity bigint, total decimal(38,0)"
+"""The columns of a count: the records of a cell, and the parity and the sum of their order bits."""
 MARK = "_priv_mark"
 
 
@@ -56,18 +55,17 @@ class SparkAssigned(AssignedAggregates):
     def _from_tasks(self, select: str, schema: str) -> DataFrame:
         """Run ``select`` in the tasks, on each piece of the records; it reads the rows from ``assigned``."""
         query = f"WITH assigned AS MATERIALIZED ({self.assigning.select}) {select}"
-        work = Ask(replace(self.assigning, select=query), self.frame.setting)
+        work = Perturb(replace(self.assigning, select=query, gathers=True), self.frame.setting)
         return in_tasks(self.frame.records(self.assigning.reads), work, schema)
 
     def _cells(self) -> pa.Table:
         """Count the records by attribute and cell."""
 
         def counted() -> DataFrame:
-            # Spark cannot XOR unsigned 64-bit numbers, so they are split into two halves.
+            # Spark has no unsigned numbers, so a BIGINT holds the 64 bits of the parity.
             select = " UNION ALL ".join(
                 f"SELECT {n} AS attribute, ({cell_sql(n, bits)})::BIGINT AS cell, count(*) AS records,"
-                f" bit_xor({order_sql(n)} >> 32::UBIGINT)::BIGINT AS high,"
-                f" bit_xor({order_sql(n)} & {LOW}::UBIGINT)::BIGINT AS low,"
+                f" bit_xor({order_sql(n)})::BIT::BIGINT AS parity,"
                 f" sum({order_sql(n)}::HUGEINT)::DECIMAL(38, 0) AS total FROM assigned GROUP BY ALL"
                 for n, bits in enumerate(self.bits)
             )
@@ -76,7 +74,7 @@ class SparkAssigned(AssignedAggregates):
                 .groupBy("attribute", "cell")
                 .agg(
                     *(f.sum(name).alias(name) for name in ("records", "total")),
-                    *(f.bit_xor(name).alias(name) for name in ("high", "low")),
+                    f.bit_xor("parity").alias("parity"),
                 )
             )
 
@@ -89,12 +87,9 @@ class SparkAssigned(AssignedAggregates):
     def digest(self, n: int) -> str:
         """Return a digest over the cells of attribute ``n``."""
         cells = self._cells_of(n)
-        high, low = (
-            int(np.bitwise_xor.reduce(cells[name].to_numpy(), initial=0))
-            for name in ("high", "low")
-        )
+        parity = int(np.bitwise_xor.reduce(cells["parity"].to_numpy(), initial=0))
         records, total = (sum(map(int, cells[name].to_pylist())) for name in ("records", "total"))
-        return f"{records}/{(high << 32) + low}/{total}"
+        return f"{records}/{parity % (1 << 64)}/{total}"
 
     def counts(self, n: int, values: int, bits: int) -> NDArray[np.int64]:
         """Return the counts by cell, as an array (values, 2**bits)."""

@@ -1,4 +1,4 @@
-"""Opens a Spark data frame as a source: checks its columns and maps their types to DuckDB's."""
+"""A Spark data frame as a source: its columns in DuckDB's types, and the results of Spark's jobs on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -23,12 +23,20 @@ from duckdb_priv.engine.source import (
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, PublicationFailed, UnknownName
 from duckdb_priv.release.request import Request, Roles
+from duckdb_priv.spark.files import Transfer
 from duckdb_priv.spark.plans import source_version
-from duckdb_priv.spark.tasks import SUMMED, Digest, Perturb, Setting, in_spark_types, in_tasks
-from duckdb_priv.spark.transfer import Transfer
-from duckdb_priv.spark.types import carried_type, duckdb_type, given_type, has_floats
+from duckdb_priv.spark.tasks import SUMMED, Digest, Perturb, Setting, in_tasks
+from duckdb_priv.spark.types import (
+    carried_type,
+    duckdb_type,
+    given_type,
+    has_floats,
+    in_spark_types,
+    spark_type,
+)
 from duckdb_priv.sqltext.quoting import literal
 
+T = TypeVar("T")
 READ = ("DataFrame", "SparkSession")
 """The classes of sources: a frame, or a session whose catalog has the table."""
 HASH = "_priv_hash"
@@ -62,33 +70,25 @@ class SparkFrame:
     """The frame, in which nan and zero each have only one representation."""
     types: Mapping[str, str]
     """The DuckDB types of the columns."""
+    roles: Roles
+    """The columns of each role."""
     version: str | None
     """The version of the tables that the frame reads."""
     setting: Setting
     transfer: Transfer
     """A folder for files that Spark and DuckDB exchange, since their size grows with the records."""
-    answers: dict[tuple[object, ...], pa.Table] = field(default_factory=dict)
-    """The results of Spark jobs by key."""
-    first: dict[tuple[str, ...], FirstReading] = field(default_factory=dict)
-    """The counts of the first reading, by the columns that are read."""
-    distinct: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """The number of distinct ids, by the columns of the id."""
+    results: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False)
+    """What ``once`` returned, by key."""
     contents: dict[tuple[str, ...], str] = field(default_factory=dict)
     """The digest of the rows from their first reading, by the columns that are read."""
     read_again: bool = False
     """Whether all rows were read again and were the same."""
-    written: dict[tuple[object, ...], Path] = field(default_factory=dict)
-    """The folders of results that Spark wrote to files, by key."""
-    drawn: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Random draws of this publication, which are kept nowhere else."""
     entering: DataFrame | None = None
     """The records to publish, if the release already has other records."""
     known: str = ""
     """A digest of the records that the release already has."""
     earlier: Path | None = None
     """The folder of the rows that the release already has."""
-    parts: dict[tuple[object, ...], SparkFrame] = field(default_factory=dict)
-    """Frames from which some records were removed, by the key of the removal."""
 
     def enter_all(self) -> None:
         """Reset the choice of records: all records of the frame are published."""
@@ -101,44 +101,55 @@ class SparkFrame:
 
     def without(self, key: tuple[object, ...], ids: Sequence[str], leaving: Path) -> SparkFrame:
         """Return the frame without the records whose ids are in the files of ``leaving``; ``key`` identifies them."""
-        if key not in self.parts:
-            transfer = self.transfer.inside(f"part{len(self.parts)}")
+
+        def part() -> SparkFrame:
+            transfer = self.transfer.inside(f"part{len(self.results)}")
             transfer.make()
             names = [f"_priv_leaves{n}" for n in range(len(ids))]
             others = self.transfer.read(leaving).toDF(*names)
             same = [column(name) == f.col(other) for name, other in zip(ids, names, strict=True)]
             rows_of = self.rows_of.join(others, same, "left_anti")
-            self.parts[key] = SparkFrame(rows_of, self.types, self.version, self.setting, transfer)
-        return self.parts[key]
+            return SparkFrame(rows_of, self.types, self.roles, self.version, self.setting, transfer)
+
+        return self.once(("part", *key), part)
 
     def beside(self, kernel: Kernel, number: str) -> DataFrame:
         """Run a kernel on each record; return the columns that it reads, and the column ``number`` that it computes."""
         records = self.records(kernel.reads)
         work = Perturb(in_spark_types(kernel, {**kernel.reads, number: "BIGINT"}), self.setting)
-        fields = [*self.carried(kernel.reads).fields, spark.StructField(number, spark.LongType())]
-        return in_tasks(records, work, spark.StructType(fields))
+        return in_tasks(records, work, self.schema_of({**kernel.reads, number: "BIGINT"}))
 
-    def carried(self, columns: Iterable[str]) -> spark.StructType:
-        """Return the Spark types in which tasks return these columns."""
+    def schema_of(self, described: Mapping[str, str]) -> spark.StructType:
+        """Return Spark's schema of rows with these DuckDB types. Lists and structs of the frame keep their type."""
         known = self.rows_of.schema
         return spark.StructType(
             [
-                spark.StructField(name, carried_type(self.types[name], known[name].dataType))
-                for name in columns
+                spark.StructField(
+                    name,
+                    carried_type(kind, known[name].dataType)
+                    if self.types.get(name) == kind
+                    else spark_type(kind),
+                )
+                for name, kind in described.items()
             ]
         )
 
+    def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        """Return the result of ``make`` at the first call for this key."""
+        if key not in self.results:
+            self.results[key] = make()
+        return self.results[key]  # type: ignore[no-any-return]
+
     def ask(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> pa.Table:
         """Return the result of a Spark job, whose size is limited; run the job unless its key is known."""
-        if key not in self.answers:
-            self.answers[key] = question().toArrow()
-        return self.answers[key]
+        return self.once(key, lambda: question().toArrow())
 
     def write(self, key: tuple[object, ...], question: Callable[[], DataFrame]) -> Path:
         """Return the folder of a Spark job's result; run the job unless its key is known."""
-        if key not in self.written:
-            self.written[key] = self.transfer.write(question(), f"answer{len(self.written)}")
-        return self.written[key]
+        return self.once(
+            ("files", *key),
+            lambda: self.transfer.write(question(), f"answer{len(self.results)}"),
+        )
 
     def stored_rows(self, workspace: Workspace, rows: str) -> tuple[Path, str]:
         """Write the rows of a DuckDB query to a file; return its folder and a digest of the rows."""
@@ -166,10 +177,9 @@ class SparkFrame:
         ).collect()
         return str(Digest(*row[:4])), tuple(row[4:])
 
-    def digests(self, source: Source) -> tuple[str, str]:
-        """Return the digest of the rows from their first reading, and from reading them again."""
-        read = read_columns(source)
-        return self.content(source), self.digest(read)[0]
+    def read_and_compare(self, source: Source) -> None:
+        """Read the rows again; raise PublicationFailed if they differ from the first reading."""
+        refuse_changed(self.content(source), self.digest(read_columns(source))[0])
 
     def content(self, source: Source) -> str:
         """Return the digest of the rows from their first reading."""
@@ -242,10 +252,13 @@ def open_frame(
         if name.lower() not in left_out
     }
     described = found | {name: "VARCHAR" for name in kinds if name not in found}
-    columns_of_roles(request.source, names, {name: described[name] for name in kinds}, roles)
+    columns = columns_of_roles(
+        request.source, names, {name: described[name] for name in kinds}, roles
+    )
     return SparkFrame(
         frame.select(*(_written_equally(column(name), kinds[name]).alias(name) for name in found)),
         found,
+        columns,
         source_version(frame),
         setting,
         transfer,

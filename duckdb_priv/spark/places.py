@@ -11,13 +11,13 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from duckdb_priv.errors import InvalidParameter, PrivError, PublicationFailed, echoed
 from duckdb_priv.publisher import placing
 from duckdb_priv.publisher.export import SCRIPT
+from duckdb_priv.spark.files import Transfer
 from duckdb_priv.spark.hadoop import Store
-from duckdb_priv.spark.transfer import Transfer
 
 FILE = ".duckdb"
 """The suffix of a release file."""
@@ -30,30 +30,6 @@ CLAIM = "_publishing"
 """The file that marks a folder of a store to which a driver is writing."""
 
 
-class Place(Protocol):
-    """The target of a release."""
-
-    @property
-    def one_file(self) -> bool:
-        """Whether the release is one file, which DuckDB writes."""
-
-    @property
-    def stays(self) -> bool:
-        """Whether DuckDB can read the rows at the target."""
-
-    def begin(self) -> Transfer:
-        """Return a folder for the files of the release, and for files that Spark and the driver exchange."""
-
-    def refuse_taken(self) -> None:
-        """Raise InvalidParameter if the target exists."""
-
-    def fill(self, part: Path) -> None:
-        """Move or copy a complete folder to the target."""
-
-    def give_up(self, transfer: Transfer) -> None:
-        """Remove the folder that ``begin`` returned."""
-
-
 @dataclass(frozen=True)
 class Here:
     """A path that the driver and all executors share."""
@@ -61,14 +37,16 @@ class Here:
     path: Path
     session: Any
     one_file: bool
-    stays: bool = True
+    """Whether the release is one file, which DuckDB writes."""
+    stays: ClassVar[bool] = True
+    """Whether DuckDB can read the rows at the target."""
 
     def __str__(self) -> str:
         """Return the path."""
         return str(self.path)
 
     def begin(self) -> Transfer:
-        """Return a new folder beside the target."""
+        """Return a new folder beside the target, for the release and for what Spark and the driver exchange."""
         return Transfer(self.session, placing.begin(self.path))
 
     def refuse_taken(self) -> None:
@@ -91,8 +69,8 @@ class Elsewhere:
     """A folder in a store; this machine writes a local copy first."""
 
     store: Store
-    one_file: bool = False
-    stays: bool = False
+    one_file: ClassVar[bool] = False
+    stays: ClassVar[bool] = False
 
     def __str__(self) -> str:
         """Return the path."""
@@ -137,6 +115,10 @@ class Elsewhere:
         with suppress(PrivError):
             if transfer.store is not None:
                 transfer.store.remove()
+
+
+Place = Here | Elsewhere
+"""The target of a release."""
 
 
 def place_of(path: str | Path, session: Any) -> Place:

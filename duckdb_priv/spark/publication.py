@@ -36,7 +36,6 @@ from duckdb_priv.errors import (
     InvalidParameter,
     PrivError,
     PublicationFailed,
-    UnknownName,
     echoed,
 )
 from duckdb_priv.methods.register import METHODS, Method
@@ -51,14 +50,14 @@ from duckdb_priv.publisher.steps import PublishingStep
 from duckdb_priv.publisher.versions import succeed
 from duckdb_priv.release import catalog
 from duckdb_priv.release.request import Request
-from duckdb_priv.spark.files import in_duckdb
-from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_changed, refuse_foreign
+from duckdb_priv.spark.aggregates import frame_of
+from duckdb_priv.spark.files import Transfer, in_duckdb
+from duckdb_priv.spark.frame import SparkFrame, open_frame, refuse_foreign
 from duckdb_priv.spark.places import Here, Place, place_of
 from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import by_records, configured
-from duckdb_priv.spark.source import frame_of, open_source, open_table, read_first
+from duckdb_priv.spark.source import first_reading, open_source, open_table
 from duckdb_priv.spark.tasks import Setting
-from duckdb_priv.spark.transfer import Transfer
 from duckdb_priv.spark.writing import FILES, write_rows
 from duckdb_priv.sqltext.literals import looked_up
 from duckdb_priv.sqltext.quoting import identifier, in_types
@@ -108,7 +107,13 @@ def publish(
     """
     given = json.loads(json.dumps({"source": source, "release": release, **arguments}, default=str))
     return _published(
-        connection, frame, _method(method), given, path=path, types=types or {}, checked=checked
+        connection,
+        frame,
+        METHODS.named(method),
+        given,
+        path=path,
+        types=types or {},
+        checked=checked,
     )
 
 
@@ -134,7 +139,7 @@ def refresh(
     assert stated.frame is not None
     given, types = {**stated.arguments, "release": stated.release}, stated.frame["types"]
     return _published(
-        connection, frame, _method(stated.mechanism), given,
+        connection, frame, METHODS.named(stated.mechanism), given,
         path=path, types=types, checked=checked, stated=stated,
     )  # fmt: skip
 
@@ -178,7 +183,7 @@ def _published(
             )
             transfer.make()
             staging.make()
-            with configured(session, by_records(opened.rows_of, read_first(opened, request))):
+            with configured(session, by_records(opened.rows_of, first_reading(opened).longest)):
                 receipt = publication.run(transfer, place)
         finally:
             place.give_up(transfer)
@@ -243,13 +248,13 @@ class SparkPublication:
             return {**self._exported(row), "path": None}
         decided, described = self._decide()
         if not self.frame.read_again:
-            refuse_changed(*self.frame.digests(decided.whole))
+            self.frame.read_and_compare(decided.whole)
         types = described[-1]
         if not place.one_file:
             refuse_for_parquet(decided.release, types)
         entered = frame_of(decided.source)
         write_rows(entered, decided.kernel, described, decided.source.rows, transfer)
-        refuse_changed(*self.frame.digests(decided.whole))
+        self.frame.read_and_compare(decided.whole)
         recorded = self._record(decided, types, transfer.here, place)
         if recorded.follows is None:
             return {**recorded.receipt, "path": str(place)}
@@ -314,9 +319,9 @@ class SparkPublication:
 
     def _export(self, release: str, place: Path) -> None:
         """Export the release file from the table in the publisher's database."""
-        with self.caller.instance.cursor() as cursor:
-            cursor.execute(f"USE {identifier(self.caller.database)}")
-            cursor.execute("FROM priv.export_release($1, $2)", [release, str(place)]).fetchall()
+        with working(self.caller) as workspace:
+            export_release = self.caller.instance.find("export_release")
+            export_release(workspace, {"release": release, "path": str(place)})
 
     def _show(self, release: str, types: dict[str, str], place: Path) -> None:
         """Create a view of the folder in the publisher's database, with the name of the release."""
@@ -372,12 +377,6 @@ def _columns(workspace: Workspace, types: Mapping[str, str], folder: Path) -> st
         return f"{looked_up(column, values, kind)} AS {column}"
 
     return ",\n    ".join(read(name, kind) for name, kind in types.items())
-
-
-def _method(name: str) -> Method:
-    if not isinstance(name, str) or name not in METHODS:
-        raise UnknownName.among("method", name, METHODS)
-    return METHODS[name]
 
 
 def _refuse_unkeyed(method: Method, request: Request) -> None:

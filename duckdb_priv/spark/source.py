@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from operator import and_
@@ -19,7 +19,6 @@ from pyspark.sql import types as spark
 
 from duckdb_priv.engine.source import (
     Source,
-    columns_of_roles,
     parse_name,
     readable_name,
     refuse_empty,
@@ -27,7 +26,7 @@ from duckdb_priv.engine.source import (
 )
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidSource, UnknownName, echoed
-from duckdb_priv.release.request import Request, Roles
+from duckdb_priv.release.request import Request
 from duckdb_priv.spark.aggregates import AnswersOf
 from duckdb_priv.spark.frame import FirstReading, SparkFrame, column, longest, read_columns
 from duckdb_priv.spark.tasks import in_tasks
@@ -60,19 +59,13 @@ def open_table(session: Any, name: str) -> DataFrame:
     return frame
 
 
-def frame_of(source: Source) -> SparkFrame:
-    """Return the frame of the records of a source."""
-    assert isinstance(source.answers, AnswersOf)
-    return source.answers.frame
-
-
 def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> Source:
     """Assign roles to the columns of a frame, and count its rows and ids.
 
     Raises InvalidSource for ids that are missing or not unique.
     """
-    columns = _columns(frame, request)
-    rows, with_id, distinct = _counted(frame, columns)
+    columns = frame.roles
+    rows, with_id, distinct = _counted(frame)
     refuse_empty(request.source, rows)
     if with_id < rows:
         raise InvalidSource(
@@ -97,58 +90,42 @@ def open_source(workspace: Workspace, frame: SparkFrame, request: Request) -> So
     )
 
 
-def _roles_of_frame(request: Request, frame: SparkFrame) -> Roles:
-    """Remove excluded columns that the frame does not have from the roles."""
-    roles = request.roles
-    there = {name.lower() for name in frame.types}
-    kept = tuple(name for name in roles.exclude if name.lower() in there)
-    return replace(roles, exclude=kept)
-
-
-def read_first(frame: SparkFrame, request: Request) -> int:
-    """Read the records for the first time, and return the most bytes of a record's texts."""
-    return _first_reading(frame, _columns(frame, request)).longest
-
-
-def _columns(frame: SparkFrame, request: Request) -> Roles:
-    """Return the roles of the frame's columns."""
-    types, roles = dict(frame.types), _roles_of_frame(request, frame)
-    return columns_of_roles(request.source, list(types), types, roles)
-
-
-def _first_reading(frame: SparkFrame, columns: Roles) -> FirstReading:
+def first_reading(frame: SparkFrame) -> FirstReading:
     """Return what the first reading of the records counts."""
-    read = tuple(read_columns(columns))
-    if read not in frame.first:
-        ids = list(map(column, columns.record_id))
-        numbers = [name for name in columns.sensitive if frame.types[name] in ("FLOAT", "DOUBLE")]
+
+    def read() -> FirstReading:
+        names = tuple(read_columns(frame.roles))
+        ids = list(map(column, frame.roles.record_id))
+        numbers = [
+            each for each in frame.roles.sensitive if frame.types[each] in ("FLOAT", "DOUBLE")
+        ]
         nans = [f.count_if(f.isnan(column(name))) for name in numbers]
         ends = [f.min(ids[0]), f.max(ids[0])] if _is_whole(frame.rows_of, ids) else []
         counts = f.count(f.lit(1)), f.count_if(present(ids)), longest(frame.rows_of)
-        frame.contents[read], found = frame.digest(read, *counts, *nans, *ends)
+        frame.contents[names], found = frame.digest(names, *counts, *nans, *ends)
         rows, with_id, length, *more = found
         of_nans, of_ends = more[: len(nans)], more[len(nans) :]
-        frame.first[read] = FirstReading(
+        return FirstReading(
             rows, with_id, length or 0, dict(zip(numbers, of_nans, strict=True)), tuple(of_ends)
         )
-    return frame.first[read]
+
+    return frame.once(("first reading",), read)
 
 
-def _counted(frame: SparkFrame, columns: Roles) -> tuple[int, int, int]:
+def _counted(frame: SparkFrame) -> tuple[int, int, int]:
     """Count the rows, the rows with an id and the distinct ids."""
-    first = _first_reading(frame, columns)
+    first = first_reading(frame)
     for name, number in first.nans.items():
         if number:
             raise InvalidSource(
                 f"sensitive column {name!r} is nan in {number} of {first.rows} rows, and nan cannot be published",
                 hint="replace nan by NULL: f.when(~f.isnan(column), column)",
             )
-    if columns.record_id not in frame.distinct:
-        ids = list(map(column, columns.record_id))
-        frame.distinct[columns.record_id] = count_distinct(
-            frame.rows_of, ids, first.with_id, first.ends
-        )
-    return first.rows, first.with_id, frame.distinct[columns.record_id]
+    ids = list(map(column, frame.roles.record_id))
+    distinct = frame.once(
+        ("distinct ids",), lambda: count_distinct(frame.rows_of, ids, first.with_id, first.ends)
+    )
+    return first.rows, first.with_id, distinct
 
 
 BITS_PER_ID = 8

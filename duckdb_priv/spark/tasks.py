@@ -6,9 +6,9 @@ since Spark writes them to its logs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -16,11 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from duckdb_priv.engine.kernel import STREAM, Kernel, merged
-from duckdb_priv.engine.udfs import register
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.errors import PublicationFailed
-from duckdb_priv.sqltext.quoting import in_types, literal
-from duckdb_priv.sqltext.reading import select
+from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.version import __version__
 
 if TYPE_CHECKING:
@@ -60,7 +58,8 @@ def opened(setting: Setting) -> Iterator[duckdb.DuckDBPyConnection]:
     setting.check()
     try:
         with duckdb.connect(config={"threads": 1}) as connection:
-            connection.execute(f"SET TimeZone = {literal(setting.timezone)}")
+            # Kernels run on cursors, which take over settings of the database only.
+            connection.execute(f"SET GLOBAL TimeZone = {literal(setting.timezone)}")
             connection.execute(f"SET disabled_optimizers = {literal(OPTIMIZERS)}")
             yield connection
     except duckdb.Error as error:
@@ -85,7 +84,10 @@ def _reader(batches: Batches) -> pa.RecordBatchReader | None:
 
 @dataclass(frozen=True)
 class Perturb:
-    """Computes the published rows of a partition's records."""
+    """Runs a kernel over a partition's records.
+
+    A kernel that gathers counts each piece of a partition separately; the caller adds the results.
+    """
 
     kernel: Kernel
     setting: Setting
@@ -95,30 +97,6 @@ class Perturb:
         if (reader := _reader(batches)) is not None:
             with opened(self.setting) as connection:
                 yield from self.kernel.run(connection, reader)
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Runs a query on every piece of a partition separately; the caller adds the results."""
-
-    kernel: Kernel
-    setting: Setting
-
-    def __call__(self, batches: Batches) -> Batches:
-        """Run the query on each piece."""
-        for table in self.tables(batches):
-            yield from table.to_batches()
-
-    def tables(self, batches: Batches) -> Iterator[pa.Table]:
-        """Yield the result for each piece."""
-        if (reader := _reader(batches)) is None:
-            return
-        with opened(self.setting) as connection:
-            register(connection)
-            with self.kernel.opened(connection, read_sql(self.kernel.reads)) as query:
-                for piece in merged(reader):
-                    connection.register(STREAM, piece)
-                    yield connection.sql(query).to_arrow_table()
 
 
 SUMMED = 28
@@ -160,15 +138,15 @@ ENCLOSED = "answer binary, rows bigint, parity bigint, low bigint, high bigint"
 
 @dataclass(frozen=True)
 class Enclose:
-    """Returns the result of a query for each piece as one value, so that Spark converts no rows of the result.
+    """Returns each batch of a kernel's rows as one value, so that Spark converts no rows.
 
     The last column of the records is the hash of the whole record. The digest of a partition is in the last row.
     """
 
-    ask: Ask
+    perturb: Perturb
 
     def __call__(self, batches: Batches) -> Batches:
-        """Run the query on each piece."""
+        """Run the kernel over the batches."""
         digest = Digest()
 
         def counted() -> Batches:
@@ -176,10 +154,10 @@ class Enclose:
                 digest.add(batch.column(batch.num_columns - 1).to_numpy())
                 yield batch.select(range(batch.num_columns - 1))
 
-        for table in self.ask.tables(counted()):
+        for answer in self.perturb(counted()):
             sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, table.schema) as writer:
-                writer.write_table(table)
+            with pa.ipc.new_stream(sink, answer.schema) as writer:
+                writer.write_batch(answer)
             yield _enclosed(sink.getvalue().to_pybytes(), Digest())
         yield _enclosed(None, digest)
 
@@ -216,24 +194,3 @@ def _named(work: Callable[[Batches], Batches], names: Sequence[str]) -> Callable
         return work(batch.rename_columns(names) for batch in batches)
 
     return run
-
-
-def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
-    """Cast a kernel's output to types that Spark has: ENUMs to texts, unsigned to wider signed integers."""
-    wider = {"UTINYINT": "SMALLINT", "USMALLINT": "INTEGER", "UINTEGER": "BIGINT"}
-    casts = {
-        name: "VARCHAR"
-        if kind.startswith("ENUM")
-        else "DECIMAL(20,0)"
-        if kind == "UBIGINT"
-        else "TIMESTAMP"
-        if kind in ("TIMESTAMP_S", "TIMESTAMP_MS")
-        else wider.get(kind, kind)
-        for name, kind in described.items()
-    }
-    return replace(kernel, select=select([in_types(casts)], f"({kernel.select})"))
-
-
-def read_sql(types: Mapping[str, str]) -> str:
-    """Write the query that reads a task's stream with the types of the source."""
-    return f"({select([in_types(types) or '*'], STREAM)})"

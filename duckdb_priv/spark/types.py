@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import duckdb
 from pyspark.sql import types as spark
 
+from duckdb_priv.engine.kernel import Kernel
 from duckdb_priv.errors import InvalidParameter, InvalidSource, echoed
-from duckdb_priv.sqltext.quoting import identifier
+from duckdb_priv.sqltext.quoting import identifier, in_types
+from duckdb_priv.sqltext.reading import select
 
 PLAIN: Mapping[type[spark.DataType], str] = {
     spark.BooleanType: "BOOLEAN",
@@ -115,6 +118,17 @@ def spark_type(kind: str) -> spark.DataType:
     if found := DECIMAL.fullmatch(kind):
         return spark.DecimalType(int(found[1]), int(found[2]))
     return OF_DUCKDB[kind]
+
+
+def in_spark_types(kernel: Kernel, described: Mapping[str, str]) -> Kernel:
+    """Cast a kernel's output, which has these DuckDB types, to types that Spark has."""
+    casts = {
+        name: duckdb_type(name, spark_type(kind))
+        if kind in OF_DUCKDB or kind.startswith("ENUM")
+        else kind
+        for name, kind in described.items()
+    }
+    return replace(kernel, select=select([in_types(casts)], f"({kernel.select})"))
 
 
 def carried_type(kind: str, known: spark.DataType) -> spark.DataType:

@@ -12,17 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql import types as spark
 
 from duckdb_priv.engine.kernel import RECORDS, Kernel
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.publisher import placing
+from duckdb_priv.spark.files import Transfer
 from duckdb_priv.spark.frame import SparkFrame, column, orderings
 from duckdb_priv.spark.packing import Packing
 from duckdb_priv.spark.settings import configured
-from duckdb_priv.spark.tasks import Perturb, in_spark_types, in_tasks
-from duckdb_priv.spark.transfer import Transfer
-from duckdb_priv.spark.types import carried_type, spark_type
+from duckdb_priv.spark.tasks import Perturb, in_tasks
+from duckdb_priv.spark.types import in_spark_types
 from duckdb_priv.sqltext.reading import select
 from duckdb_priv.sqltext.templates import place
 
@@ -46,22 +45,6 @@ CONFIGURATION = {
 }
 """Spark's settings that decide how values are written to Parquet files."""
 PART = re.compile(r"part-(\d+)-.*\.parquet")
-
-
-def published_types(described: Mapping[str, str], frame: SparkFrame) -> spark.StructType:
-    """Return Spark's schema of a kernel's output. Lists and structs of the source keep their Spark type."""
-    known = {each.name: each.dataType for each in frame.rows_of.schema.fields}
-    return spark.StructType(
-        [
-            spark.StructField(
-                name,
-                carried_type(kind, known[name])
-                if name in known and frame.types[name] == kind
-                else spark_type(kind),
-            )
-            for name, kind in described.items()
-        ]
-    )
 
 
 def write_rows(
@@ -89,7 +72,7 @@ def write_rows(
             _through(frame, earlier, packing.packed(as_they_are), packing.types, rows)
         )
     ordered = _ordered(moved, 1 + rows // ROWS_OF_FILE)
-    published = ordered.select(*packing.unpacked(published_types(types, frame)))
+    published = ordered.select(*packing.unpacked(frame.schema_of(types)))
     limits = {f"parquet.{of}.row.count.limit": ROWS_OF_GROUP for of in ("block", "page")}
     with configured(frame.rows_of.sparkSession, CONFIGURATION):
         folder = transfer.write(published, DATA, compression="zstd", **limits)
@@ -106,7 +89,7 @@ def _through(
     """Run a stage in the tasks. ``types`` are the DuckDB types of its output."""
     moved = _together(records, stage, 1 + rows // ROWS_OF_TASK)
     work = Perturb(in_spark_types(stage, types), frame.setting)
-    return in_tasks(moved, work, published_types(types, frame))
+    return in_tasks(moved, work, frame.schema_of(types))
 
 
 def _together(records: DataFrame, stage: Kernel, tasks: int) -> DataFrame:

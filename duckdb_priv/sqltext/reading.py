@@ -74,3 +74,17 @@ def make_table(connection: Any, name: str, query: str) -> None:
     [(7,)]
     """
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+
+def lay_out(connection: Any, name: str, rows: Any, columns: str = "*") -> None:
+    """Make a temporary table of an Arrow table, with a SELECT list over its columns; it replaces a former one.
+
+    >>> import duckdb, pyarrow
+    >>> with duckdb.connect() as connection:
+    ...     lay_out(connection, "t", pyarrow.table({"a": [7]}), "a::UTINYINT AS b")
+    ...     named_rows(connection, "FROM t")
+    [{'b': 7}]
+    """
+    connection.register("_priv_laid_out", rows)
+    make_table(connection, name, f"SELECT {columns} FROM _priv_laid_out")
+    connection.unregister("_priv_laid_out")

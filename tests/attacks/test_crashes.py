@@ -16,7 +16,8 @@ import pytest
 from programs import Program, run
 
 import duckdb_priv
-from duckdb_priv.engine import instance, procedures, randomness
+from duckdb_priv.engine import procedures, randomness
+from duckdb_priv.engine.instance import instance_of
 from duckdb_priv.publisher import steps
 
 ROWS = 12_000
@@ -276,7 +277,7 @@ def test_interrupted_by_a_front_end(con, monkeypatch):
     # A call that has to wait waits for minutes, however loaded the machine is.
     monkeypatch.setattr(procedures, "TURN_WAIT", 600.0)
     monkeypatch.setattr(procedures, "COMMIT_WAIT", 600.0)
-    at_the_third_piece(monkeypatch, instance.interrupt)
+    at_the_third_piece(monkeypatch, instance_of(con).interrupt)
     with pytest.raises(
         duckdb.Error, match="the statement was interrupted, and nothing of it was kept"
     ):

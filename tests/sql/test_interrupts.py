@@ -12,7 +12,7 @@ import pytest
 
 import duckdb_priv
 from duckdb_priv.card.report import analyst_card, publisher_card
-from duckdb_priv.engine import instance
+from duckdb_priv.engine.instance import _instances, instance_of
 from duckdb_priv.evaluation import workload
 
 Connection = duckdb.DuckDBPyConnection
@@ -86,7 +86,7 @@ def traces(con: Connection, folder: Path) -> tuple[object, ...]:
         "SELECT database_name, schema_name, table_name FROM duckdb_tables() ORDER BY ALL"
     ).fetchall()
     macros = con.execute("SELECT count(*) FROM duckdb_functions() WHERE NOT internal").fetchall()
-    working = [cursor for each in instance._instances.values() for cursor in each.working]
+    working = [cursor for each in _instances.values() for cursor in each.working]
     con.execute("BEGIN TRANSACTION")
     con.execute("ROLLBACK")
     con.execute("CHECKPOINT")
@@ -102,7 +102,7 @@ def test_a_front_end_stops_a_procedure(
     tmp_path: Path,
 ) -> None:
     before = traces(con, tmp_path)
-    stop_at_the_second_set(instance.interrupt)
+    stop_at_the_second_set(instance_of(con).interrupt)
     with pytest.raises(duckdb.Error, match="the statement was interrupted"):
         LOOKS[look](con)
     assert traces(con, tmp_path) == before

@@ -23,9 +23,9 @@ import duckdb_priv
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.shell import database_files, execution
 from duckdb_priv.shell.cli import main
-from duckdb_priv.shell.dotcommands import COMMANDS, Leave
+from duckdb_priv.shell.dotcommands import COMMANDS, Leave, Shell
 from duckdb_priv.shell.rendering import BOX_FETCHED, MODES, Printer, prepare
-from duckdb_priv.shell.session import Shell, print_answer
+from duckdb_priv.shell.session import print_answer
 from duckdb_priv.shell.terminal import propose, read_names
 from duckdb_priv.shell.topics import BASELINES, TOPICS
 from duckdb_priv.shell.topics import COMMANDS as COMMANDS_TITLE

@@ -18,9 +18,9 @@ import duckdb_priv.spark
 from duckdb_priv.errors import InvalidParameter, InvalidSource, PublicationFailed
 from duckdb_priv.publisher import placing
 from duckdb_priv.spark import publication, writing
+from duckdb_priv.spark.files import Transfer
 from duckdb_priv.spark.plans import refuse_unstable
 from duckdb_priv.spark.settings import configured
-from duckdb_priv.spark.transfer import Transfer
 
 pytestmark = pytest.mark.usefixtures("plain")
 
