@@ -128,7 +128,6 @@ def registry(file: str, only: tuple[str, ...], beside: Beside, results: Results)
 @click.argument("path")
 @click.option(
     "--format",
-    "format_",
     type=click.Choice(["duckdb", "parquet"]),
     default="duckdb",
     help="Format of PATH.",
@@ -155,25 +154,13 @@ def export(
     file: str,
     release: str,
     path: str,
-    format_: str,
-    metadata: tuple[str, ...],
-    dialects: tuple[str, ...],
-    sign: bool,
-    key_file: str | None,
     dry_run: bool,
     beside: Beside,
     results: Results,
+    **options: Any,
 ) -> None:
     """Write RELEASE of the database FILE to PATH, a file that you can share."""
-    named = given(
-        {
-            "format": format_,
-            "metadata": metadata,
-            "dialects": dialects,
-            "sign": sign,
-            "key_file": key_file,
-        }
-    )
+    named = given(options)
     with closing(open_known(file, beside)) as connection:
         export_release = tried if dry_run else asked
         (row,) = export_release(connection, "export_release", release=release, path=path, **named)
@@ -287,7 +274,7 @@ def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
     from duckdb_priv.methods.register import METHODS
     from duckdb_priv.publisher.declared import all_declared
     from duckdb_priv.shell.plan import stated, written
-    from duckdb_priv.shell.publishing import source_text
+    from duckdb_priv.shell.publishing import arguments_of_call
 
     with closing(open_known(file)) as connection:
         known = {
@@ -298,8 +285,8 @@ def declare(file: str, releases: tuple[str, ...], results: Results) -> None:
                 raise UnknownRelease.among("release", name, known)
         found = {}
         for name in releases or known:
-            each, text = known[name], source_text(connection, name)
-            arguments = {**each.arguments, **({} if text is None else {"source": text})}
+            each = known[name]
+            arguments = arguments_of_call(connection, each)
             found[name] = stated(METHODS[each.mechanism], arguments, each.export)
     if results.as_json:
         for name, what in found.items():

@@ -86,12 +86,10 @@ class _Publication:
         return row
 
     def _as_declared(self, before: declared.Declared) -> dict[str, Any]:
-        arguments = {**before.arguments}
-        if (text := source_text(self.connection, self.planned.release)) is not None:
-            arguments["source"] = text
         method = self.planned.method
-        there = stated(method, arguments, before.export) if before.mechanism == method.name else {}
-        return there or {"method": before.mechanism}
+        if before.mechanism != method.name:
+            return {"method": before.mechanism}
+        return stated(method, arguments_of_call(self.connection, before), before.export)
 
     def _found(self, fail_on: str) -> str | None:
         """Return the findings in the source that are too severe; None if there are none."""
@@ -196,6 +194,14 @@ def source_text(connection: duckdb.DuckDBPyConnection, release: str) -> str | No
         [view_name(release)],
     ).fetchall()
     return rows[0][0] if rows else None
+
+
+def arguments_of_call(
+    connection: duckdb.DuckDBPyConnection, before: declared.Declared
+) -> dict[str, Any]:
+    """Return the arguments with which a release was published, with its query or files as source."""
+    text = source_text(connection, before.release)
+    return {**before.arguments, **({} if text is None else {"source": text})}
 
 
 def _listed(value: Any) -> list[str]:
