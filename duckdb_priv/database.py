@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from duckdb_priv.engine import encryption, secrets
+from duckdb_priv.engine.group_kernels import GROUP_KERNELS
 from duckdb_priv.engine.instance import Instance, instance_of, is_prepared, keep
 from duckdb_priv.engine.noisy_counts import noisy_count
 from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owner, remove_spilled
@@ -178,6 +179,7 @@ def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
         *Runner(instance).functions(),
         noisy_count(instance),
         *KERNELS,
+        *GROUP_KERNELS,
     )
     for number, udf in enumerate(functions):
         try:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from duckdb_priv.engine.udfs import Udf
 from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.uniform import Uniform
@@ -101,3 +102,15 @@ def _number(name: str, value: float | None) -> float:
     if value is None:
         raise InvalidParameter(f"{name} is missing", hint=f"write {name} := …")
     return float(value)
+
+
+GROUP_KERNELS = (
+    Udf(
+        "_priv_perturbed_groups",
+        perturbed_groups,
+        (GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),
+        RISKS,
+    ),
+    Udf("_priv_counted_groups", counted_groups, (GROUPS, "DOUBLE", "DOUBLE"), RISKS),
+)
+"""These functions as DuckDB calls them."""

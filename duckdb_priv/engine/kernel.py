@@ -27,6 +27,7 @@ from duckdb_priv.engine.threads import threads_of
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier, in_types
+from duckdb_priv.sqltext.reading import lay_out
 from duckdb_priv.sqltext.templates import fill
 
 RECORDS = "records"
@@ -304,8 +305,4 @@ def merged(stream: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 def create_table(cursor: duckdb.DuckDBPyConnection, name: str, table: Table) -> None:
     """Create a temporary table from a small table of data."""
-    cursor.register("_priv_small", table.read())
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {table.columns} FROM _priv_small"
-    )
-    cursor.unregister("_priv_small")
+    lay_out(cursor, name, table.read(), table.columns)

@@ -18,13 +18,14 @@ from duckdb_priv.engine import randomness
 from duckdb_priv.engine.aggregates import LIMIT, aggregates_of
 from duckdb_priv.engine.drawing import PIECE, Drawing, is_kept_by_arrow
 from duckdb_priv.engine.kernel import DRAWN, RECORDS, Kernel
-from duckdb_priv.engine.source import Source, key_expression
+from duckdb_priv.engine.source import Source, joined, key_expression
 from duckdb_priv.engine.udfs import drawn
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, SAMPLED_COLUMNS, Marked
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import now
 from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.reading import lay_out
 from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import place
 
@@ -59,10 +60,7 @@ def mark(source: Source, stream: str = place(MARKS), *, missing: str | None = No
 
 def person_text(columns: Sequence[str], types: Mapping[str, str]) -> str:
     """Return SQL for the text of a record ``s``'s person id."""
-    texts = [steady_text(f"s.{identifier(each)}", types[each]) for each in columns]
-    # Lengths distinguish ('ab', 'c') from ('a', 'bc').
-    joined = " || ".join(f"length({text}) || ':' || {text}" for text in texts)
-    return joined if len(texts) > 1 else texts[0]
+    return joined([steady_text(f"s.{identifier(each)}", types[each]) for each in columns])
 
 
 def mark_of_text(text: str, stream: str) -> str:
@@ -176,12 +174,10 @@ def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, sa
     marks = np.hstack([of_noisy, of_public[:, order]]).astype(np.uint32)
     starts = np.arange(len(table) + 1, dtype=np.int32) * marks.shape[1]
     lists = pa.ListArray.from_arrays(starts, marks.reshape(-1))
-    cursor.register("_priv_answer", pa.table({"mark": table["mark"], "marks": lists}))
+    lay_out(cursor, SAMPLED, pa.table({"mark": table["mark"], "marks": lists}))
     cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {SAMPLED} AS FROM _priv_answer;"
         f"CREATE OR REPLACE TEMP TABLE {SAMPLED_COLUMNS} (place UINTEGER, attribute VARCHAR, sensitive BOOLEAN)"
     )
-    cursor.unregister("_priv_answer")
     names = [(name, True) for name, _ in noisy] + [(name, False) for name, _ in public]
     rows = ", ".join(
         f"({n}, {literal(name)}, {literal(sensitive)})"

@@ -121,11 +121,19 @@ class Source:
             return nothing
         if self.integer_id:
             return f"{columns[0]}::BIGINT", nothing[1]
-        if len(columns) == 1:
-            return nothing[0], f"{columns[0]}::VARCHAR"
-        # Lengths distinguish ('ab', 'c') from ('a', 'bc').
-        parts = [f"{column}::VARCHAR" for column in columns]
-        return nothing[0], " || ".join(f"length({part}) || ':' || {part}" for part in parts)
+        return nothing[0], joined([f"{column}::VARCHAR" for column in columns])
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return SQL for one text of several, from which they can be told apart.
+
+    >>> print(joined(["a"]), joined(["a", "b"]))
+    a length(a) || ':' || a || length(b) || ':' || b
+    """
+    if len(texts) == 1:
+        return texts[0]
+    # Lengths distinguish ('ab', 'c') from ('a', 'bc').
+    return " || ".join(f"length({text}) || ':' || {text}" for text in texts)
 
 
 def is_one_of(kind: str, *names: str) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from duckdb_priv.engine import group_kernels, randomness
+from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups
 from duckdb_priv.mechanism.ranged_groups import RangedGroups
@@ -262,18 +262,6 @@ KERNELS = (
         calculate,
         ("VARCHAR", "DOUBLE[]"),
         "STRUCT(value DOUBLE, mistake VARCHAR)",
-    ),
-    Udf(
-        "_priv_perturbed_groups",
-        group_kernels.perturbed_groups,
-        (group_kernels.GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),
-        group_kernels.RISKS,
-    ),
-    Udf(
-        "_priv_counted_groups",
-        group_kernels.counted_groups,
-        (group_kernels.GROUPS, "DOUBLE", "DOUBLE"),
-        group_kernels.RISKS,
     ),
 )
 """Functions that do not depend on the database that they run in."""

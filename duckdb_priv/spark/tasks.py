@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from duckdb_priv.engine.kernel import Kernel
+from duckdb_priv.engine.kernel import Kernel, Table
 from duckdb_priv.errors import PublicationFailed
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.version import __version__
@@ -155,10 +155,8 @@ class Enclose:
                 yield batch.select(range(batch.num_columns - 1))
 
         for answer in self.perturb(counted()):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, answer.schema) as writer:
-                writer.write_batch(answer)
-            yield _enclosed(sink.getvalue().to_pybytes(), Digest())
+            packed = Table.of(dict(zip(answer.schema.names, answer.columns, strict=True)))
+            yield _enclosed(packed.data, Digest())
         yield _enclosed(None, digest)
 
 
@@ -169,8 +167,7 @@ def _enclosed(answer: bytes | None, digest: Digest) -> pa.RecordBatch:
 
 def disclosed(found: pa.Table) -> tuple[pa.Table, str]:
     """Return the rows of enclosed results, and the digest of the records."""
-    answers = found["answer"].drop_null()
-    tables = [pa.ipc.open_stream(answer.as_buffer()).read_all() for answer in answers]
+    tables = [Table(answer).read() for answer in found["answer"].drop_null().to_pylist()]
     parity = int(np.bitwise_xor.reduce(found["parity"].to_numpy(), initial=0))
     rows, low, high = (sum(found[name].to_pylist()) for name in ("rows", "low", "high"))
     return pa.concat_tables(tables), str(Digest(rows, parity, low, high))
