@@ -13,7 +13,7 @@ Source: Wang, Han, Fu, "Randomization resilient to sensitive reconstruction", se
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -186,6 +186,10 @@ def _check_requirement(
     delta: float,
     bound: Bound,
 ) -> None:
+    if bound not in get_args(Bound):
+        raise InvalidParameter(
+            f"there is no bound {bound!r}", hint="choose 'simplified', 'chernoff' or 'exact'"
+        )
     if not 0 < delta < 1:
         raise InvalidParameter(
             f"delta must lie strictly between 0 and 1, got {delta}",

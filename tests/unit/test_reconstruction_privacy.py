@@ -124,6 +124,7 @@ def test_largest_epsilon() -> None:
         ({"max_frequency": 0.0}, "max_frequency must lie"),
         ({"max_frequency": 1.1}, "max_frequency must lie"),
         ({"max_frequency": math.nan}, "max_frequency must lie"),
+        ({"bound": "hoeffding"}, "no bound 'hoeffding'"),
         ({"bound": "exact", "delta": 0.51}, "cannot be met"),
         ({"bound": "exact", "epsilon": 1.0}, r"outside \(0, 1\)"),
     ],
