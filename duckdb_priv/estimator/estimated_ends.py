@@ -124,12 +124,11 @@ class Ends:
         return _unless_none(str(found), none)
 
     def _mean(self) -> str:
-        amounts, count = (
-            OF_S.sub(f"(q).{of}.", self._text(each))
-            for of, each in (("amounts", "other_sum"), ("count", "other_count"))
-        )
-        counted = "list_filter((m).cells, lambda e: (e).d > 0)"
-        other = quotient(amounts, count, "(q).amounts.of_other.covariance", least=LEAST)
+        count = OF_S.sub("(q).count.", self._text("other_count"))
+        counted = "list_filter((m).rows, lambda e: (e).d)"
+        covariance = "(q).amounts.of_other.covariance - (q).least * (q).amounts.of_other.of_count"
+        excess = self._text("other_excess")
+        other = quotient(excess, count, covariance, least=LEAST, constant="(q).least")
         given = struct(
             known="(m).known",
             attribute="(m).attribute",
@@ -168,23 +167,16 @@ class Ends:
             text = functional(form, kind) if over == "s" else mean_of(form).given
             found.setdefault(text, []).append(str(number))
         if self._product:
-            found.setdefault(self._of_product(over, kind), []).append("0")
+            form = FORMS["scaled" if self._form.scaled else "operator"]
+            tested = functional(form, kind, of_product=True)
+            text = tested if over == "s" else mean_of(form, of_product=True).given
+            found.setdefault(text, []).append("0")
         first, *others = found.items()
         cases = " ".join(
             f"WHEN ({over}).attribute IN ({', '.join(numbers)}) THEN {text}"
             for text, numbers in others
         )
         return f"CASE {cases} ELSE {first[0]} END" if cases else first[0]
-
-    def _of_product(self, over: str, kind: str) -> str:
-        form = FORMS["scaled" if self._form.scaled else "operator"]
-        if over == "s":
-            return functional(form, kind, of_product=True)
-        amounts, count = (
-            OF_S.sub(f"(q).{each}.", functional(form, which, of_product=True))
-            for each, which in (("amounts", "amount"), ("count", "" if form.weighed else "once"))
-        )
-        return quotient(amounts, count, "(q).covariance", least=LEAST).given
 
     # Sums over the cells of m with coefficients c: e.c for a sum, e.d for a count.
 

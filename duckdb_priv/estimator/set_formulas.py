@@ -129,14 +129,16 @@ def quotient(
     return Chain(given, *quotient_steps())
 
 
-def mean_of(form: Form) -> Chain:
+def mean_of(form: Form, *, of_product: bool = False) -> Chain:
     """Return the interval of a mean, over q: the minimum amount plus the mean excess above it.
 
     The fields ``amounts`` and ``count`` of q are the structs of both sums, ``products`` of their products.
     """
+    amounts = dense(functional(form, "amount", of_product=of_product))
+    count = functional(form, "" if form.weighed else "once", of_product=of_product)
     return quotient(
-        str(Chain(formula("shifted"), ("s", dense(functional(form, "amount"))))),
-        functional(form, "" if form.weighed else "once").replace("(s).", "(q).count."),
+        str(Chain(formula("shifted"), ("s", amounts))),
+        count.replace("(s).", "(q).count."),
         "(q).covariance - (q).least * (q).count.variance",
         most="(q).most - (q).least",
         constant="(q).least",

@@ -167,12 +167,14 @@ class Frame:
         laws: Mapping[str, str],
         more: Sequence[str] = (),
         positions: Sequence[str] = (),
+        shrinkage: str = "",
     ) -> str:
         """Write the classes: each cell with every combination of true values of its rows, and their weight.
 
         ``laws`` names the query of each attribute's numbers. The combination of the reported values is marked as shown.
-        ``more`` names additional columns of the cells, and ``positions`` columns that identify the combination. An
-        unknown weight is NaN.
+        ``more`` names additional columns of the cells, ``positions`` columns that identify the combination, and
+        ``shrinkage`` a column with the part of its value's noise that the published histogram shares. An unknown
+        weight is NaN.
         """
         attributes = list(self.cells.attributes.values())
         scale = f"c.{text(self.cells.scale_key)}" if self.cells.scale_key else "1"
@@ -189,6 +191,8 @@ class Frame:
                 tables += f" JOIN {numbers} AS {y} ON {y}.value IS NOT DISTINCT FROM CAST({reported} AS VARCHAR)"
             tables += f" CROSS JOIN {numbers} AS {x}"
             selected.append(f"{true_value(attribute, x)} AS {text(attribute.name)}")
+            if shrinkage:
+                selected.append(f"1 - {x}.own + {x}.other AS {text(shrinkage)}")
             if positions:
                 selected.append(f"{x}.position AS {text(positions[number - 1])}")
             if attribute.traits.listed:

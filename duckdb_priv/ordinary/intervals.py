@@ -178,7 +178,8 @@ class Intervals:
     def _numbers(self) -> list[str]:
         """Return the names of numbers that are needed besides those of the weights."""
         found = self._score.laws.numbers
-        return [*found, "own", "other"] if self.windows.reads_law else found
+        reads = self.windows.reads_law or self._records.of_histogram
+        return [*found, "own", "other"] if reads else found
 
     def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
         """Return the steps of windows over estimates; a column that depends on other columns is one step later."""
@@ -216,9 +217,13 @@ class Intervals:
         known = self._score.functional(name, self.z)
         if known is not None:
             return known
+        if self._records.measures[name].counts:
+            return self._of_variance(name)
+        return of_variance(text(name), self._records.covariance(name, name), self.z)
+
+    def _of_variance(self, name: str) -> str:
+        """Write the test input of a count of which only the variance is known."""
         variance = self._records.covariance(name, name)
-        if not self._records.measures[name].counts:
-            return of_variance(text(name), variance, self.z)
         most = MOST
         if not self.frame.joined:
             cell = self._records.cell(self._records.measures[name].cell)
@@ -247,7 +252,7 @@ class Intervals:
         plain = of.above.constant == of.below.constant == "0"
         if plain and list(above.values()) == list(below.values()) == ["1"]:
             (total,), (count,) = above, below
-            mean = self._score.mean(total, count, self.z)
+            mean = self._mean(total, count)
             if mean is not None:
                 return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
         together = not self.windows.found.keys().isdisjoint([*above, *below])
@@ -256,6 +261,29 @@ class Intervals:
         top, bottom = (str(self._combination(each)) for each in (of.above, of.below))
         factor = f"({of.factor})::DOUBLE"
         return str(quotient(top, bottom, covariance, least=least, factor=factor))
+
+    def _mean(self, total: str, count: str) -> str | None:
+        """Write the interval of a mean: the least amount plus the mean excess above it; None if it is no mean.
+
+        The mean of amounts that all grow by one grows by one, with both ends.
+        """
+        if (
+            not {total, count} <= self._records.measures.keys()
+            or not self._records.measures[count].counts
+        ):
+            return None
+        known = self._score.mean(total, count, self.z)
+        if known is not None or self._records.measures[total].counts:
+            return known
+        least = self._records.least(total)
+        covariance, of_total = (self._score.covariance(total, each) for each in (count, total))
+        # As the covariance: by the histogram's noise in each value, not in the set of values.
+        of_count = self._records.covariance(count, count)
+        variance = f"{of_total} - 2 * {least} * {covariance} + {least} ** 2 * {of_count}"
+        excess = of_variance(f"{text(total)} - {least} * {text(count)}", variance, self.z)
+        moved = f"{covariance} - {least} * {of_count}"
+        below = self._of_variance(count)
+        return str(quotient(excess, below, moved, least=LEAST, constant=least))
 
     def _counts(self, terms: Summands) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
@@ -303,8 +331,11 @@ class Intervals:
         """Return the column with the increase in a count's variance for one more counted record.
 
         Let reports add a or b to a count, on average 1 for counted records and 0 for others. Then the variances of the
-        two kinds of records differ by a + b - 1.
+        two kinds of records differ by a + b - 1. If a = b, all records are counted, without noise.
         """
         weighed = self._records.weighed(name)
-        slope = f"coalesce(greatest(max({weighed}) + min({weighed}) - 1, 0), 0)"
+        differ = f"max({weighed}) - min({weighed}) > 1e-9"
+        slope = (
+            f"CASE WHEN {differ} THEN greatest(max({weighed}) + min({weighed}) - 1, 0) ELSE 0 END"
+        )
         return self._records.estimates.take(slope, "slope")

@@ -103,6 +103,7 @@ class Records:
         self._cell_number, self._set = map(self.taken.fresh, ("cell", "grouping_set"))
         self._positions = [self.taken.fresh("position") for _ in frame.attribute_names]
         self._from_cells: dict[str, None] = {}
+        self._shrinkage = ""
         self._kept = ""
         if mixed and frame.keys:
             found = " AND ".join(map(parenthesized, mixed))
@@ -133,6 +134,32 @@ class Records:
     def summed(self, added: str, stem: str) -> str:
         """Return the column of ``estimates`` with a sum over the records."""
         return self.estimates.take(f"coalesce(sum({added}), 0)", stem)
+
+    def least(self, name: str) -> str:
+        """Return the column of ``estimates`` with the least amount of a record in a sum; 0 without records."""
+        of, product = self.measures[name], " * ".join(self.measures[name].factors) or "1"
+        if self.frame.joined:
+            product = f"min({product}){filtered(of.conditions)}"
+        elif of.conditions:
+            product = (
+                f"CASE WHEN {' AND '.join(map(parenthesized, of.conditions))} THEN {product} END"
+            )
+        if self.frame.subtotals and not self.frame.joined:
+            product = f"any_value({product})"
+        amount = self._outcomes.take(product, "amount")
+        ends = [
+            self._records.take(f"{each}({amount})", f"{each}_amount") for each in ("min", "max")
+        ]
+        if of.public:
+            public = of.public[0]
+            for other in of.public[1:]:
+                public = exp.Mul(this=exp.paren(public.copy()), expression=exp.paren(other.copy()))
+            cells = [
+                self.cell(self.frame.cells.aggregate(each, public, of.before))
+                for each in ("min", "max")
+            ]
+            ends = [f"{one} * {two}" for one in ends for two in cells]
+        return self.estimates.take(f"coalesce(min(least({', '.join(ends)})), 0)::DOUBLE", "least")
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
         """Return the column of ``estimates`` with the covariance of two sums; of one with itself, its variance.
@@ -251,27 +278,21 @@ class Records:
         """Write the covariance of two sums whose weights are computed from the published histogram.
 
         That histogram is noisy too, in part with the noise of the summed records. Through it, each record's
-        contribution is reduced by k times the mean contribution over all records of the table. So a summed record
-        varies as v - k mean, and a record outside the sum as -k mean. The latter count twice, as they do for a count
-        (``mechanism/splu.md``).
+        contribution for a true value is reduced by the value's shrinkage times its mean contribution over all records
+        of the table. So a summed record varies as v - mean, and a record outside the sum as -mean. The latter count
+        twice, as they do for a count (``mechanism/splu.md``).
         """
-        v, w, mean, other = *map(self._added, (one, two)), *map(self._mean, (one, two))
-
-        def k(average: str) -> str:
-            reported = self._records.take(
-                f"max(CASE WHEN {self._shown} THEN {average} ELSE 0 END)", "reported"
-            )
-            h = self._estimated(average)
-            return f"(1 - coalesce((max({reported}) - min({reported})) / nullif(max({h}) - min({h}), 0), 1))"
-
+        self._shrinkage = self._shrinkage or self.taken.fresh("shrinkage")
+        v, w = map(self._added, (one, two))
+        mean, other = (self._mean(each, self._shrinkage) for each in (one, two))
         cells = [self.cell(self.measures[each].cell) for each in (one, two)]
         rows = self.cell(self.frame.cells.sum((), ()))
         total = literal(float(self.frame.release.constants.get("rows", 1)))
         return (
             f"sum({self._squared(one, two)} * {self._noise(v, w)})"
-            f" - {k(other)} * sum({cells[0]} * {self._noise(v, other)})"
-            f" - {k(mean)} * sum({cells[1]} * {self._noise(mean, w)})"
-            f" + {k(mean)} * {k(other)} * sum({rows} * {self._noise(mean, other)})"
+            f" - sum({cells[0]} * {self._noise(v, other)})"
+            f" - sum({cells[1]} * {self._noise(mean, w)})"
+            f" + sum({rows} * {self._noise(mean, other)})"
             f" * (1 + 2 * greatest({total} - sum({rows}), 0) / greatest(sum({rows}), 1))"
         )
 
@@ -312,16 +333,25 @@ class Records:
             f"any_value({product})" if self.frame.subtotals else product, "adds"
         )
 
-    def _mean(self, name: str) -> str:
-        """Return the column of ``outcomes`` with the mean contribution over all records of the table, by true value."""
+    @property
+    def of_histogram(self) -> bool:
+        """Whether the shrinkage of values is used."""
+        return bool(self._shrinkage)
+
+    def _mean(self, name: str, factor: str = "") -> str:
+        """Return the column of ``outcomes`` with the mean contribution over all records of the table, by true value.
+
+        ``factor`` names a column of the classes by which it is multiplied.
+        """
         cell = self.measures[name].cell
         self.cell(cell)
         parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
         parts.append(self.frame.column(self._positions[0]))
         added = self._outcomes.sql(self._added(name))
+        times = f" * {self.frame.column(factor)}" if factor else ""
         return self._outcomes.take(
             f"coalesce(sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
-            f" / {self.constant('rows')}",
+            f" / {self.constant('rows')}{times}",
             "mean",
         )
 
@@ -426,9 +456,11 @@ class Records:
         groups: list[str] = []
         if frame.joined or frame.subtotals:
             groups = [*carried, *map(frame.column, self._positions), *frame.groups]
+            if self._shrinkage:
+                groups.append(frame.column(self._shrinkage))
         return frame.select(
             [*frame.selected_keys, *carried, *sets, *self._outcomes.selected],
-            frame.classes(cells, laws, [self._cell_number], self._positions),
+            frame.classes(cells, laws, [self._cell_number], self._positions, self._shrinkage),
             groups,
         )
 

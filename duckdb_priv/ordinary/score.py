@@ -36,15 +36,19 @@ class Score:
         records, of = self._records, self._records.measures[name]
         if self._frame.joined or not self._is_known(of):
             return None
-        form = FORMS[records.form or "sample"]
-        if form.baseline:
+        if FORMS[records.form or "sample"].baseline:
             return self._of_groups(name, z) if of.counts else None
-        if self._product:
-            # Only the meaning of a row matters here: whether it represents several records.
-            form = FORMS["scaled" if self._frame.release.weighed else "operator"]
+        form = self._form
         given = struct(**self._sums(name, form, z))
         tested = functional(form, self._kind(of, form), of_product=self._product)
         return f"[{tested} FOR s IN [{given}]][1]"
+
+    @property
+    def _form(self) -> Form:
+        """The form by which sums are tested; for several attributes, only what a row represents matters."""
+        if self._product:
+            return FORMS["scaled" if self._frame.release.weighed else "operator"]
+        return FORMS[self._records.form or "sample"]
 
     def mean(self, total: str, count: str, z: str) -> str | None:
         """Write the interval of a quotient that is the mean of an amount; None if it is no such mean."""
@@ -59,10 +63,9 @@ class Score:
             or of.conditions != counted.conditions
             or not all(_is_there(each, of.public) for each in more)
             or records.form in TRUTH_IS_RANDOM
-            or self._product
         ):
             return None
-        form, cells = FORMS[records.form or "sample"], self._frame.cells
+        form, cells = self._form, self._frame.cells
         amount = _parsed(" * ".join(map(_double, of.public)))
 
         def extreme(which: str) -> str:
@@ -79,7 +82,7 @@ class Score:
             least=extreme("min"),
             most=extreme("max"),
         )
-        return str(mean_of(form).over(Chain(given), "q"))
+        return str(mean_of(form, of_product=self._product).over(Chain(given), "q"))
 
     def covariance(self, one: str, two: str, sign: str = "1") -> str:
         """Write the covariance of two sums; of one with itself, its variance.

@@ -82,3 +82,7 @@ SELECT ward, sum(age::VARCHAR::INTEGER), sum_stderr(age::VARCHAR::INTEGER), sum_
 -- a mean over two attributes
 SELECT ward, avg(age::VARCHAR::INTEGER) AS n FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
 SELECT ward, avg(age::VARCHAR::INTEGER), avg_stderr(age::VARCHAR::INTEGER), avg_low(age::VARCHAR::INTEGER), avg_high(age::VARCHAR::INTEGER) FROM visits WHERE disease = 'flu' AND dose = 1 GROUP BY ward;
+
+-- a mean of numbers of an attribute
+SELECT ward, avg(2000 + length(disease)) AS n FROM visits GROUP BY ward;
+SELECT ward, avg(2000 + length(disease)), avg_stderr(2000 + length(disease)), avg_low(2000 + length(disease)), avg_high(2000 + length(disease)) FROM visits GROUP BY ward;

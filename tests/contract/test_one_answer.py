@@ -25,6 +25,8 @@ QUESTIONS = {
 }
 """By title: one question, as statements of functions and of ordinary SQL."""
 FEW = "cost < 8"
+FROM_HISTOGRAM = ("two_by_two", "conditional_poisson")
+"""Forms for which the schema estimated treats weights as constants where a sum is not over a set of values."""
 REFUSED = "how many there are in a group is not known|a baseline to compare with"
 
 
@@ -118,6 +120,8 @@ def test_a_question_has_one_answer(form: str, opened) -> None:
     with opened(form) as connection:
         for title in QUESTIONS:
             if "two attributes" in title and form != "two_attributes":
+                continue
+            if "of an attribute" in title and form in FROM_HISTOGRAM:
                 continue
             different = compare(connection, title, form)
             assert not different, (title, *different[0])

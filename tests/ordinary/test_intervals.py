@@ -204,6 +204,30 @@ def test_intervals_move_with_what_they_are_of(moved, of, factor, constant, relea
     assert low < a < high
 
 
+@pytest.mark.parametrize(
+    "form", ["two_attributes", "operator", "scaled", "two_by_two", "conditional_poisson"]
+)
+def test_a_mean_and_its_interval_move_with_the_amounts(form: str, release) -> None:
+    """By numbers of an attribute, and by public ones where several attributes choose the records."""
+    connection = release(form)
+    asked, where = ["length(disease)", "length(disease) * cost"], "true"
+    if form == "two_attributes":
+        asked, where = ["age::INTEGER"], "disease = 'flu' AND dose < 3"
+    for amount in asked:
+        near, far = (
+            duckdb_priv.reconstruct(
+                connection,
+                f"SELECT avg({moved} + {amount}) AS m FROM visits WHERE {where} GROUP BY ward ORDER BY ward",
+                intervals=True,
+            ).fetchall()
+            for moved in (0, 2000)
+        )
+        for (mean, stderr, low, high), right in zip(near, far, strict=True):
+            assert right[1] == pytest.approx(stderr, rel=1e-5)
+            moved = [each - 2000 for each in (right[0], *right[2:])]
+            assert moved == pytest.approx([mean, low, high], rel=1e-5)
+
+
 def test_what_is_not_shown_has_no_interval(release) -> None:
     question = (
         "SELECT CASE WHEN count(*) > 1e6 THEN count(*) ELSE 0 END AS a, greatest(count(*), 1e6) AS b FROM visits"
