@@ -63,18 +63,18 @@ def stop_at_the_second_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[[Callable[[], None]], None]]:
     """Stop the work, once, while questions are drawn: in a query that would last for days."""
-    written = workload._draw_sql
+    written = workload.section
 
     def arrange(do: Callable[[], None]) -> None:
         calls = iter(range(1_000_000))
         STOP.append(do)
 
-        def writing(*arguments: object) -> str:
-            if next(calls) == 1:
+        def writing(file: str, name: str, **parts: str) -> str:
+            if name == "draw" and next(calls) == 1:
                 return "SELECT sum(stop(range)) FROM range(1_000_000_000_000)"
-            return written(*arguments)
+            return written(file, name, **parts)
 
-        monkeypatch.setattr(workload, "_draw_sql", writing)
+        monkeypatch.setattr(workload, "section", writing)
 
     yield arrange
     STOP.clear()
@@ -117,15 +117,16 @@ def test_a_connection_stops_its_statement(
 ) -> None:
     """The procedure ends what it is at, and nobody gets its answer."""
     before = traces(con, tmp_path)
-    written = workload._draw_sql
+    written = workload.section
 
-    def writing(*arguments: object) -> str:
-        worker = threading.Thread(target=con.interrupt)
-        worker.start()
-        worker.join()
-        return written(*arguments)
+    def writing(file: str, name: str, **parts: str) -> str:
+        if name == "draw":
+            worker = threading.Thread(target=con.interrupt)
+            worker.start()
+            worker.join()
+        return written(file, name, **parts)
 
-    monkeypatch.setattr(workload, "_draw_sql", writing)
+    monkeypatch.setattr(workload, "section", writing)
     with pytest.raises(duckdb.InterruptException):
         LOOKS[look](con)
     assert traces(con, tmp_path) == before

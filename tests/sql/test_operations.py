@@ -19,8 +19,6 @@ from duckdb_priv.engine.randomness import fingerprint
 from duckdb_priv.shell.cli import main
 from duckdb_priv.shell.given_secret import parsed
 
-pytestmark = pytest.mark.usefixtures("unasked")
-
 SECRET = bytes(range(100, 132))
 PRIVATE = "Zxqv"
 """In every value of a record, and nowhere else."""
