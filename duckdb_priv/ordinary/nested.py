@@ -44,7 +44,7 @@ def merge_counts(scope: Scope) -> exp.Select | None:
     for name in UNDERSTOOD:
         scope.select.set(name, select.args.get(name))
     scope.select.meta[MARK] = inner.meta[MARK]
-    scope.sources[:] = source.scope.sources
+    scope.sources = source.scope.sources
     cte = inner.parent
     if isinstance(cte, exp.CTE) and isinstance(cte.parent, exp.With):
         (cte if len(cte.parent.expressions) > 1 else cte.parent).pop()
