@@ -177,11 +177,12 @@ def choose_operator(gram: Matrix, amplification: float, progress: Progress | Non
             f"an operator for queries needs 2 to {MOST_VALUES} values, got {m}",
             hint="use fewer bins",
         )
-    if not LEAST_EPSILON <= math.log(max(amplification, 1)) <= LARGEST_EPSILON:
+    epsilon = math.log(max(amplification, 1))
+    if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise InvalidParameter(
-            f"an operator for queries needs an epsilon from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}; the likelihood"
-            f" ratio {amplification!r} has another epsilon",
-            hint="the likelihood ratio is exp(epsilon), or priv.amplification_gamma(rho1, rho2)",
+            f"an operator for queries needs an epsilon from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g},"
+            f" got {epsilon:.4g}",
+            hint="with rho1 and rho2, epsilon is the logarithm of priv.amplification_gamma(rho1, rho2)",
         )
     found = [uniform_operator(m, amplification)]
     found += map(_ordered, _searched(gram, amplification, progress or _unseen))

@@ -167,6 +167,11 @@ def test_a_float_at_an_edge_is_in_the_bin_above_it(prepared):
             assert [n for (n,) in shown.fetchall()] == bins
 
 
+def test_no_gain_is_no_factor(con):
+    arguments = "sensitive := 'age', questions := 'ranges', bins := [0, 40, 81], epsilon := 1.0"
+    assert "the error is that of uniform perturbation" in publish(con, arguments)["guarantee"]
+
+
 def test_what_is_outside_is_counted_or_clipped(con):
     with pytest.raises(duckdb.Error, match=r"records have a 'age' outside of all bins") as error:
         publish(
@@ -249,7 +254,7 @@ def test_several_columns_and_a_table_of_questions(con):
         (f"{AGES}, questions := 'ward'", "no column 'low'"),
         (f"{AGES}, rounding := 'up'", "rounding must be 'middle' or 'random', got 'up'"),
         (f"{AGES}, rho1 := 0.1", "give either epsilon, or rho1 and rho2, not both"),
-        ("sensitive := 'age', bins := [0, 40, 81], epsilon := 30", "an epsilon from 0.001 to 20"),
+        ("sensitive := 'age', bins := [0, 40, 81], epsilon := 30", "an epsilon from 0.001 to 20, got 30\n"),
     ],
 )  # fmt: skip
 def test_what_is_refused(con, arguments, reported):

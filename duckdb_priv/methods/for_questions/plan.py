@@ -147,9 +147,13 @@ def _gained(each: Answering) -> str:
         if cut.rounded
         else "A value is the middle of its bin: an interval covers the noise, and not that."
     )
+    gain = f"{each.uniform_error / each.error:.3g}"
+    error = "that of uniform perturbation"
+    if gain != "1":
+        error = f"{gain} times less than with uniform perturbation"
     return (
         f"The values of {each.attribute}, in {len(cut.edges) - 1} bins, are perturbed for {named(each.questions)}: the"
-        f" error is {each.uniform_error / each.error:.3g} times less than with uniform perturbation. {rounded}"
+        f" error is {error}. {rounded}"
     )
 
 
