@@ -249,6 +249,34 @@ def test_an_attribute_alone_shows_what_it_shows_among_others(con, released):
     assert [value for _, value in sorted(rows)] == by_id(con, released)
 
 
+@pytest.mark.parametrize(
+    "publication",
+    [
+        "publish_uniform(@, retention := 0.4)",
+        "publish_fine_grain(@, tolerance := 1.5)",
+        "publish_matrix(@, matrix := 'exchange')",
+    ],
+)
+def test_the_spelling_of_a_column_changes_nothing(con, publication):
+    con.execute(
+        "CREATE OR REPLACE VIEW spelled AS SELECT id, ward, disease AS Disease FROM records"
+    )
+    con.execute(
+        "CREATE OR REPLACE TABLE exchange AS SELECT one.disease AS original, other.disease AS published,"
+        " if(one.disease IS NOT DISTINCT FROM other.disease, 0.6, 0.1) AS probability"
+        " FROM (SELECT DISTINCT disease FROM records) AS one, (SELECT DISTINCT disease FROM records) AS other"
+    )
+    shown = []
+    for source in ("records", "spelled"):
+        given = (
+            f"'{source}', 'named', sensitive := 'disease', record_id := 'id', population := 'named'"
+        )
+        con.execute(f"FROM priv.{publication.replace('@', given)}")
+        shown.append(con.execute("SELECT ward, noisy_disease::VARCHAR FROM named").fetchall())
+        con.execute("FROM priv.drop_release('named')")
+    assert shown[0] == shown[1]
+
+
 def test_the_rows_are_stored_in_an_order_of_published_values(con, released, reference):
     assert released("records") == reference
     assert (

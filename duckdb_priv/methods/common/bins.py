@@ -182,7 +182,7 @@ def _edges(
         ]
         if kind == "DATE":
             found = [float(round(at)) for at in found]
-    _check_number(attribute, len(found) - 1)
+    _check_number(attribute, max(len(found) - 1, 0))
     if any(right <= left for left, right in pairwise(found)):
         raise InvalidParameter(
             f"the edges of {attribute!r} do not increase",

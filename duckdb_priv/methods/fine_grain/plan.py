@@ -52,7 +52,6 @@ def _perturbed(workspace: Workspace, source: Source, release: str, program: Prog
         source,
         MECHANISM,
         domain,
-        attribute=domain.attribute,
         keep=hashlib.sha256(keep.tobytes()).hexdigest(),
         # With the same bits and other noise, the ledger would not charge the noise of the frequencies.
         **({"frequencies": program.reference.noise_id} if program.reference.noise_id else {}),

@@ -129,5 +129,4 @@ def _perturbed(
         operator,
         guarantees,
         math.log(ratio) if bounded else None,
-        attribute=attribute,
     )
