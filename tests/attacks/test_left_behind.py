@@ -38,10 +38,10 @@ KILLED = textwrap.dedent(
     connection.execute("SET checkpoint_threshold = '1TB'")
     connection.execute("CHECKPOINT; SET memory_limit = '60MB'; SET threads = 1; SET preserve_insertion_order = false")
 
-    def killed(cursor, committed=procedures._commit):
+    def killed(workspace, committed=procedures._commit):
         # DuckDB spills inside of the publication, as it does for a table that does not fit into memory.
-        cursor.execute(spill)
-        committed(cursor)
+        workspace.cursor.execute(spill)
+        committed(workspace)
         os.kill(os.getpid(), signal.SIGKILL)
 
     procedures._commit = killed

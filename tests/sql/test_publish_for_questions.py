@@ -229,7 +229,7 @@ def test_several_columns_and_a_table_of_questions(con):
         ("sensitive := 'age', bins := [0, 50, 40]", "edges of 'age' do not increase"),
         ("sensitive := 'age', bins := [0, 0, 40]", "edges of 'age' do not increase"),
         ("sensitive := 'age', bins := [0, 80]", "'age' is cut into 1 bin, and 2 to 128"),
-        ("sensitive := 'age', bins := []", "'age' is cut into -1 bins, and 2 to 128"),
+        ("sensitive := 'age', bins := []", "'age' is cut into 0 bins, and 2 to 128"),
         ("sensitive := 'age', low := 0, high := 80, bins := 129", "cut into 129 bins, and 2 to 128"),
         ("sensitive := 'age', low := 0, high := 80, bins := 128, rounding := 'random'", "make 129 values"),
         ("sensitive := 'age', low := 0, high := 80, bins := 2.5", "a list of edges or a whole number, got 2.5"),

@@ -183,4 +183,5 @@ variance: p.variance, of_count: p.of_count, covariance: p.covariance, low: p.low
  above: 0e0, below: 0e0, least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: @z@}
 
 -- name: of_excess
+-- The variance of that sum.
 q.amounts.of_other.variance - 2 * q.least * q.amounts.of_other.covariance + q.least ** 2 * q.amounts.of_other.of_count
