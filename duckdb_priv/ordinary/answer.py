@@ -17,9 +17,15 @@ from duckdb_priv.ordinary.checks import (
 )
 from duckdb_priv.ordinary.estimate import Estimation
 from duckdb_priv.ordinary.names import first, nodes
-from duckdb_priv.ordinary.rows import called, passed_on
-from duckdb_priv.ordinary.scope import ENDS, ESTIMATED, Scope, has_own
-from duckdb_priv.ordinary.statement import QueryState
+from duckdb_priv.ordinary.scope import (
+    ENDS,
+    ESTIMATED,
+    QueryState,
+    Scope,
+    called,
+    has_own,
+    passed_on,
+)
 from duckdb_priv.ordinary.values import list_values
 
 

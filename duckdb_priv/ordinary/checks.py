@@ -1,4 +1,4 @@
-"""Check a SELECT before it is estimated: DuckDB must understand it, its values must exist, and it must sum records.
+"""Check a SELECT before it is estimated: it must sum records, and the values in it must exist.
 
 Functions of group estimates that are not linear are refused: their result would include the noise.
 """
@@ -14,10 +14,9 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused, echoed, shortened
 from duckdb_priv.estimator.estimated_names import RANDOM
 from duckdb_priv.ordinary.aggregates import aggregates_in, name_of, unwrapped
-from duckdb_priv.ordinary.names import Names, first, named, nodes, tables_in, text
+from duckdb_priv.ordinary.names import first, nodes
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, functions
-from duckdb_priv.ordinary.rows import UNNEST, blocked_error, is_star, unnests
-from duckdb_priv.ordinary.scope import MARK, FromItem, holder
+from duckdb_priv.ordinary.scope import MARK, FromItem, has_own, holder, is_star
 from duckdb_priv.sqltext.moments import SQUARED
 
 BY_CHANCE = {*RANDOM, "rand"}
@@ -29,14 +28,38 @@ HANDLED = {
     "distinct", "windows", "operation_modifiers",
 }  # fmt: skip
 """Supported clauses of a SELECT."""
-
+UNNEST = "unnest"
 TOTALS, EXTREME = ("sum", "avg", "mean"), ("min", "max")
 PAIRED = ("covar_pop", "covar_samp", "regr_sxy", "regr_slope", "regr_intercept")
 """Aggregates that multiply two arguments; they are linear in the first one if the second one is public."""
-SQUARES = (
-    "USE estimated in a release file, and take the error off: sum(n * n - e * e) FROM (SELECT …, count(*) AS n,"
-    " count_stderr() AS e …)"
-)
+
+
+def by_row(source: FromItem) -> QueryRefused:
+    """Return the error for a query about single records."""
+    assert source.release is not None
+    names = ", ".join(each.name for each in source.release.attributes.values())
+    return QueryRefused(
+        f'nobody knows what a single record of "{source.release.name}" truly is ({names}), only how many are',
+        hint="count: SELECT …, count(*) … GROUP BY …",
+    )
+
+
+def blocked_error(why: str, source: FromItem) -> QueryRefused:
+    """Return the error for rows that cannot be counted by an attribute."""
+    if why == UNNEST:
+        return QueryRefused(
+            "unnest in the SELECT list makes rows of rows that are not there one by one",
+            hint="write FROM …, unnest(…) AS u(x)",
+        )
+    return QueryRefused(
+        f'{why} before the aggregate chooses rows of "{source.alias}" in a way that weights cannot follow',
+        hint=f"leave out {why} there: filter, group and count first, and apply it to the counts",
+    )
+
+
+def unnests(item: exp.Expr) -> bool:
+    """Whether an expression of a SELECT list turns one row into several."""
+    return has_own(item, exp.Unnest, exp.Explode)
 
 
 def check(
@@ -64,12 +87,12 @@ def check(
                 f"{name} is no function of DuckDB's own, and what it does is not looked into",
                 hint="write its body instead",
             )
-    for star in select.expressions:
-        if is_star(star) or first(star, exp.Columns):
-            raise QueryRefused(
-                "* in a SELECT that counts does not say what is counted",
-                hint="name the columns, and count(*)",
-            )
+    if any(is_star(each) or first(each, exp.Columns) for each in select.expressions):
+        raise QueryRefused(
+            "* in a SELECT that counts does not say what is counted",
+            hint="name the columns, and count(*)",
+        )
+    compared: dict[str, list[exp.Expr]] = {}
     for column in nodes(select, exp.Column):
         own = MARK not in column.meta and column.table.lower() in ("", source.alias.lower())
         if own and column.name.lower() == "rowid":
@@ -77,24 +100,14 @@ def check(
                 "rowid is the place of a published row, and says nothing of the true table",
                 hint="leave it out, or name a public column",
             )
-    if any(map(unnests, select.expressions)):
-        raise blocked_error(UNNEST, source)
-    _check_values(select, source, connection, parameters)
-
-
-def _check_values(
-    select: exp.Select,
-    source: FromItem,
-    connection: ConnectedTables,
-    parameters: Mapping[str, Any],
-) -> None:
-    """Refuse comparisons of an attribute with values outside its domain, which are mostly misspelt."""
-    release, compared = source.release, dict[str, list[exp.Expr]]()
-    assert release is not None
-    for column in nodes(select, exp.Column):
         if attribute := source.attribute(column):
             found = compared.setdefault(attribute.name.lower(), [])
             found += _compared_with(column, parameters)
+    if any(map(unnests, select.expressions)):
+        raise blocked_error(UNNEST, source)
+    # A value outside the domain is mostly misspelt.
+    release = source.release
+    assert release is not None
     for name, values in compared.items():
         attribute = release.attributes[name]
         missing = connection.outside(release, attribute, values) if values else []
@@ -115,8 +128,11 @@ def _misspelt(attribute: Attribute, domain: Sequence[str | None], value: str) ->
     )
 
 
-def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[exp.Expr]:
-    """Return the literals and parameter values that a column is compared with for equality."""
+def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> Iterator[exp.Expr]:
+    """Yield the literals and values of parameters that a column is compared with for equality.
+
+    '' is left out: tools compare every column with it to find empty values.
+    """
     node: exp.Expr = column
     parent = node.parent
     while isinstance(parent, exp.Paren):
@@ -128,51 +144,15 @@ def _compared_with(column: exp.Column, parameters: Mapping[str, Any]) -> list[ex
         found = parent.expressions
     elif isinstance(parent, exp.Case) and parent.this is node:
         found = [branch.this for branch in parent.args["ifs"]]
-    return [each for each in (_given(each, parameters) for each in found) if _is_literal(each)]
-
-
-def _given(node: exp.Expr, parameters: Mapping[str, Any]) -> exp.Expr:
-    """Return a parameter's value as a literal if it is a text or a number; any other node unchanged."""
-    value = None
-    if isinstance(node, exp.Placeholder | exp.Parameter):
-        value = parameters.get(node.name)
-    return exp.convert(value) if isinstance(value, str | int | float) else node
-
-
-def _is_literal(node: exp.Expr) -> bool:
-    """Whether a node is a value, except '': tools compare every column with it to find empty values."""
-    empty = isinstance(node, exp.Literal) and node.is_string and not node.name
-    while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
-        node = node.this
-    return isinstance(node, exp.Literal | exp.Boolean) and not empty
-
-
-def stand_in(query: exp.Query, connection: ConnectedTables) -> str:
-    """Write the query over empty columns with the true types, so that DuckDB can describe it. It changes the query.
-
-    So errors have DuckDB's messages, and columns have DuckDB's names.
-    """
-    names = Names()
-    for table in tables_in(query):
-        release = connection.release(table)
-        if release is None or not release.attributes:
-            continue
-        alias = table.args.get("alias") or exp.TableAlias(this=named(table.name).copy())
-        for column in nodes(query, exp.Column):
-            if column.db and column.table.lower() == alias.name.lower():
-                column.set("db", None)
-                column.set("catalog", None)
-        replaced, added = list[str](), list[str]()
-        for each in release.attributes.values():
-            same = each.column.lower() == each.name.lower()
-            (replaced if same else added).append(f"CAST(NULL AS {each.type}) AS {text(each.name)}")
-        star = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-        bare = table.copy()
-        for name in ("alias", "joins", "sample"):
-            bare.set(name, None)
-        empty = names.place(f"SELECT {', '.join([star, *added])} FROM {text(bare)}")
-        table.replace(exp.Subquery(this=empty, alias=alias.copy()))
-    return names.written(query)
+    for each in found:
+        if isinstance(each, exp.Placeholder | exp.Parameter):
+            given = parameters.get(each.name)
+            each = exp.convert(given) if isinstance(given, str | int | float) else each
+        inner = each
+        while isinstance(inner, exp.Paren | exp.Neg | exp.Cast):
+            inner = inner.this
+        if isinstance(inner, exp.Literal | exp.Boolean) and each != exp.Literal.string(""):
+            yield each
 
 
 def refuse_what_is_not_linear(select: exp.Select, source: FromItem) -> None:
@@ -228,25 +208,12 @@ def _refuse_join(join: exp.Join, source: FromItem) -> None:
         )
 
 
-def by_row(source: FromItem) -> QueryRefused:
-    """Return the error for a query about single records."""
-    assert source.release is not None
-    names = ", ".join(each.name for each in source.release.attributes.values())
-    return QueryRefused(
-        f'nobody knows what a single record of "{source.release.name}" truly is ({names}), only how many are',
-        hint="count: SELECT …, count(*) … GROUP BY …",
-    )
-
-
 def noisy_columns(
     select: exp.Select, names: Sequence[str], sources: Sequence[FromItem]
 ) -> frozenset[str]:
     """Return the columns of a SELECT over estimates that are computed from estimates."""
-    return frozenset(
-        name.lower()
-        for item, name in zip(select.expressions, names, strict=False)
-        if any(_noisy(item, sources))
-    )
+    pairs = zip(select.expressions, names, strict=False)
+    return frozenset(name.lower() for item, name in pairs if _noisy(item, sources))
 
 
 def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> None:
@@ -254,27 +221,29 @@ def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> No
     if not any(each.scope and each.scope.noisy for each in sources):
         return
     where = select.args.get("where")
-    chosen = any(each.is_chosen for each in sources) or (
-        where is not None and any(_noisy(where, sources))
-    )
+    chosen = any(each.is_chosen for each in sources) or (where and _noisy(where, sources))
     for item in [*select.expressions, select.args.get("having"), select.args.get("order")]:
         for aggregate in aggregates_in(item) if item is not None else ():
             name = name_of(unwrapped(aggregate))
-            if not any(_noisy(aggregate, sources)):
+            if not _noisy(aggregate, sources):
                 continue
             arguments = list(unwrapped(aggregate).iter_expressions())
             if (
                 name in SQUARED
                 or (name in TOTALS and _squares(aggregate, sources))
-                or (name in PAIRED and any(_noisy(arguments[-1], sources)))
+                or (name in PAIRED and _noisy(arguments[-1], sources))
             ):
                 raise QueryRefused(
                     f"{name}() would square the noise of the estimates of groups",
-                    hint=SQUARES,
+                    hint="USE estimated in a release file, and take the error off: sum(n * n - e * e) FROM (SELECT …,"
+                    " count(*) AS n, count_stderr() AS e …)",
                 )
-            # A value that is only compared with others finds a group as ORDER BY and LIMIT do.
-            compared = isinstance(holder(select), exp.Predicate)
-            if name in EXTREME and not (compared or _picks(aggregate)):
+            # Tools turn rows into columns by max or min of the group that meets a condition. A value that is only
+            # compared with others finds a group as ORDER BY and LIMIT do.
+            picks = isinstance(aggregate, exp.Filter) or isinstance(
+                aggregate.this, exp.Case | exp.If
+            )
+            if name in EXTREME and not (picks or isinstance(holder(select), exp.Predicate)):
                 raise QueryRefused(
                     f"{name}() of the estimates of groups is wrong: the one with the most noise is chosen",
                     hint="show groups with simultaneous intervals: SELECT …, count(*) AS n … ORDER BY n DESC LIMIT 5",
@@ -287,20 +256,15 @@ def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> No
                 )
 
 
-def _picks(aggregate: exp.Expr) -> bool:
-    """Whether max or min only picks the group that meets a condition, as tools do to turn rows into columns."""
-    return isinstance(aggregate, exp.Filter) or isinstance(aggregate.this, exp.Case | exp.If)
-
-
-def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> Iterator[exp.Column]:
-    for column in nodes(node, exp.Column):
-        if any(each.is_noisy(column) for each in sources):
-            yield column
+def _noisy(node: exp.Expr, sources: Sequence[FromItem]) -> bool:
+    """Whether an expression depends on estimates."""
+    return any(each.is_noisy(column) for column in nodes(node, exp.Column) for each in sources)
 
 
 def _squares(node: exp.Expr, sources: Sequence[FromItem]) -> bool:
     """Whether an expression multiplies estimates by each other."""
     return any(
-        all(any(_noisy(each, sources)) for each in (product.this, product.expression))
-        for product in nodes(node, exp.Mul)
-    ) or any(any(_noisy(power.this, sources)) for power in nodes(node, exp.Pow))
+        _noisy(each.this, sources)
+        and (isinstance(each, exp.Pow) or _noisy(each.expression, sources))
+        for each in nodes(node, exp.Mul, exp.Pow)
+    )

@@ -35,8 +35,7 @@ from duckdb_priv.ordinary.intervals import Intervals
 from duckdb_priv.ordinary.names import Names, column, filtered, first, named, nodes, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
-from duckdb_priv.ordinary.rows import called
-from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, Kind, Scope
+from duckdb_priv.ordinary.scope import ENDS, MARK, PURE, Kind, Scope, called
 from duckdb_priv.ordinary.windows import write_out_names
 from duckdb_priv.sqltext.numbers import as_number
 

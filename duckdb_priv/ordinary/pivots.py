@@ -7,7 +7,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import Names, column, nodes
 from duckdb_priv.ordinary.published import ConnectedTables
-from duckdb_priv.ordinary.rows import called, output_name
+from duckdb_priv.ordinary.scope import called, output_name
 
 
 def count_before_pivots(statement: exp.Expr, connection: ConnectedTables, names: Names) -> None:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.ordinary.kept import kept_of, run
-from duckdb_priv.ordinary.names import tables_in
+from duckdb_priv.ordinary.names import Names, named, nodes, tables_in, text
 from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -248,20 +248,46 @@ class ConnectedTables:
         source = source.copy()
         source.set("alias", None)
         source.set("joins", None)
-        text = source.sql("duckdb")
-        if text not in self._columns:
+        written = text(source)
+        if written not in self._columns:
             try:
-                rows = self._rows(f"DESCRIBE SELECT * FROM {text}")
+                rows = self._rows(f"DESCRIBE SELECT * FROM {written}")
             except duckdb.Error:
                 rows = []
-            self._columns[text] = [row[0].lower() for row in rows]
-        return self._columns[text]
+            self._columns[written] = [row[0].lower() for row in rows]
+        return self._columns[written]
 
-    def describe(self, query: str) -> list[tuple[str, str]]:
-        """Return names and types of a query's columns. Raises duckdb.Error for an invalid query."""
+    def described(self, query: exp.Query) -> list[tuple[str, str]]:
+        """Return names and types of a query's columns over the true tables. It changes the query.
+
+        The query is described over empty columns with the true types. So errors have DuckDB's messages, and columns
+        have DuckDB's names. Raises duckdb.Error for an invalid query.
+        """
+        names = Names()
+        for table in tables_in(query):
+            release = self.release(table)
+            if release is None or not release.attributes:
+                continue
+            alias = (table.args.get("alias") or exp.TableAlias(this=named(table.name))).copy()
+            for column in nodes(query, exp.Column):
+                if column.db and column.table.lower() == alias.name.lower():
+                    column.set("db", None)
+                    column.set("catalog", None)
+            bare = table.copy()
+            for name in ("alias", "joins", "sample"):
+                bare.set(name, None)
+            replaced, added = list[str](), list[str]()
+            for each in release.attributes.values():
+                same = each.column.lower() == each.name.lower()
+                (replaced if same else added).append(
+                    f"CAST(NULL AS {each.type}) AS {text(each.name)}"
+                )
+            star = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
+            place = names.place(f"SELECT {', '.join([star, *added])} FROM {text(bare)}")
+            table.replace(exp.Subquery(this=place, alias=alias))
         try:
             rows = self._known if self.of_releases else self._rows
-            return [(row[0], row[1]) for row in rows(f"DESCRIBE {query}")]
+            return [(row[0], row[1]) for row in rows(f"DESCRIBE {names.written(query)}")]
         except duckdb.Error as error:
             # Drop the quoted line of the query, which the user did not write.
             raise type(error)(str(error).partition("\n\nLINE ")[0]) from None

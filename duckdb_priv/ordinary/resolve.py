@@ -1,4 +1,4 @@
-"""Resolve the names of a query, and merge it with the queries whose rows or counts it reads, the innermost first.
+"""Write out views, resolve the names of a query, and merge each SELECT with the queries whose rows or counts it reads.
 
 A query is of one of three kinds. A *plain* query uses no attribute and is unchanged. *Rows* passes on rows of a release
 and is inlined into the outer SELECT. An *estimated* query aggregates rows by an attribute.
@@ -6,43 +6,55 @@ and is inlined into the outer SELECT. An *estimated* query aggregates rows by an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.checks import by_row
-from duckdb_priv.ordinary.names import first, named, nodes
-from duckdb_priv.ordinary.nested import beside_counts, is_counting, merge_counts
+from duckdb_priv.ordinary.aggregates import is_aggregate
+from duckdb_priv.ordinary.checks import UNNEST, blocked_error, by_row, unnests
+from duckdb_priv.ordinary.merge import beside_counts, inline, is_counting, merge_counts
+from duckdb_priv.ordinary.names import Names, first, named, nodes, tables_in
 from duckdb_priv.ordinary.pivots import pivoted
-from duckdb_priv.ordinary.published import Release
-from duckdb_priv.ordinary.rows import (
-    blocked_error,
-    inline,
-    is_star,
-    output_name,
-    passed_on,
-    rows_of,
-)
 from duckdb_priv.ordinary.scope import (
     ESTIMATED,
     MARK,
     FromItem,
+    QueryState,
     Scope,
     aliased,
-    expand_aliases,
     from_items,
-    is_alias,
+    has_own,
+    is_star,
+    output_name,
     own_nodes,
+    passed_on,
 )
-from duckdb_priv.ordinary.statement import QueryState
 from duckdb_priv.ordinary.values import asks_for_values
 
 CLAUSES = (
     "expressions", "where", "group", "having", "qualify", "order", "windows", "distinct", "limit", "offset",
 )  # fmt: skip
+BLOCKING = {
+    "distinct": "DISTINCT", "limit": "LIMIT", "offset": "OFFSET", "qualify": "QUALIFY", "sample": "a sample",
+    "pivots": "PIVOT",
+}  # fmt: skip
+"""Clauses of a SELECT after which rows cannot be counted by an attribute."""
+
+
+def write_out_views(state: QueryState) -> None:
+    """Replace views that read a release by their queries, in place."""
+    queries: list[exp.Expr] = [state.query]
+    for query in queries:
+        for table in tables_in(query):
+            view = state.connection.view(table)
+            if view is not None:
+                state.names.taken.update(Names.of(view).taken)
+                table.replace(view)
+                queries.append(view.this)
+    state.original = state.query.copy()
 
 
 def resolve(state: QueryState) -> None:
@@ -53,7 +65,7 @@ def resolve(state: QueryState) -> None:
 
 
 class _Resolver:
-    """Resolves the names of one query."""
+    """Resolves the names of one query. ``ctes`` are the results of common table expressions, by name."""
 
     def __init__(self, state: QueryState) -> None:
         self._state, self._connection, self._scopes = state, state.connection, state.scopes
@@ -120,13 +132,19 @@ class _Resolver:
         for absorbed in (*beside_counts(scope, self._scopes), merge_counts(scope)):
             self._scopes.pop(id(absorbed), None)
         scope.summed, sources = is_counting(select), scope.sources
-        self._merge(scope)
+        # Subqueries that pass on rows are inlined, if this SELECT uses an attribute of these rows.
+        while source := next((each for each in sources if _needs(scope, each)), None):
+            if source.blocked:
+                raise blocked_error(source.blocked, source.released())
+            self._state.changed = True
+            inline(scope, source, self._scopes, self._state.names)
+            select.meta[MARK] = tuple(each.number for each in sources)
         scope.outputs = {
             name: value
             for item in select.expressions
             for name, value in passed_on(item, sources).items()
         }
-        scope.asked = asked = [each for each in sources if _asks(select, each, scope.summed)]
+        scope.asked = asked = [each for each in sources if _asks(scope, each)]
         self._scopes[id(select)] = scope
         result = FromItem({name.lower(): name for name in scope.outputs}, scope=scope)
         if asks_for_values(scope):
@@ -138,29 +156,28 @@ class _Resolver:
                 f' "{asked[0].alias}" and "{asked[1].alias}"',
                 hint="count each in a query of its own, GROUP BY what they share, and join the counts",
             )
-        result = replace(
-            result,
-            estimated=any(each.estimated for each in sources),
-            reported=self._looks_at_reports(select, sources),
-        )
+        result.estimated = any(each.estimated for each in sources)
         if scope.summed:
             select.meta[ESTIMATED] = bool(asked)
             self._state.changed |= bool(asked)
-            return replace(result, estimated=True, reported=False) if asked else result
-        rows = replace(rows_of(result, select, sources), asks=bool(asked))
-        if asked and rows.blocked:
-            raise blocked_error(rows.blocked, asked[0])
-        return rows
+            result.estimated |= bool(asked)
+        if not (scope.summed and asked):
+            result.reported = self._looks_at_reports(scope)
+        if not scope.summed:
+            result.asks = bool(asked)
+            result.rows = any(each.release or each.rows for each in sources)
+            result.blocked = _blocked(scope) if result.rows else None
+            if asked and result.blocked:
+                raise blocked_error(result.blocked, asked[0])
+        return result
 
-    def _looks_at_reports(self, select: exp.Select, sources: list[FromItem]) -> bool:
+    def _looks_at_reports(self, scope: Scope) -> bool:
         """Whether a SELECT passes on reported values, or selects rows by them."""
-        stars = any(map(is_star, select.expressions))
-        return (
-            any(each.reported for each in sources)
-            or any(
-                each.name.lower() in self._connection.reported for each in nodes(select, exp.Column)
-            )
-            or (stars and any(each.release and each.release.reported for each in sources))
+        columns, sources = nodes(scope.select, exp.Column), scope.sources
+        named_here = any(each.name.lower() in self._connection.reported for each in columns)
+        stars = any(map(is_star, scope.select.expressions))
+        return named_here or any(
+            each.reported or (stars and each.release and each.release.reported) for each in sources
         )
 
     def _source(self, item: exp.Expr, ctes: Mapping[str, FromItem], before: Scope) -> FromItem:
@@ -168,41 +185,35 @@ class _Resolver:
         if isinstance(item, exp.Subquery) and not item.alias:
             item.set("alias", exp.TableAlias(this=named(self._state.names.fresh("rows")).copy()))
         alias, inner = item.alias_or_name, item.this
-        if isinstance(item, exp.Table):
-            before.resolve([item])
-            known = ctes.get(item.name.lower()) if not item.db else None
-            if known is not None:
-                return replace(known.renamed(item), alias=alias, node=item)
-            release = self._connection.release(item)
-            if release is not None:
-                self._refuse_table(item)
-            columns = aliased(item) or self._connection.columns(item)
-            return FromItem({name: name for name in columns}, alias, item, release)
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(inner, exp.Query):
             result = self.query(inner, ctes, before)
             for name in ("limit", "offset", "sample", "pivots"):
                 if item.args.get(name):
                     result = result.blocked_by("PIVOT" if name == "pivots" else "LIMIT")
             return replace(result.renamed(item), alias=alias, node=item)
-        for table in nodes(item, exp.Table):
-            if self._connection.release(table) is not None:
-                if first(item, exp.Pivot):
-                    raise pivoted()
-                raise QueryRefused(
-                    "tables that are joined within parentheses cannot be estimated from",
-                    hint="write the joins without the parentheses",
-                )
         before.resolve([item])
-        return FromItem({name: name for name in aliased(item)}, alias, item)
-
-    def _refuse_table(self, table: exp.Table) -> None:
-        if table.args.get("pivots"):
-            raise pivoted()
-        if table.args.get("alias") and table.args["alias"].columns:
+        release, columns = None, aliased(item)
+        if isinstance(item, exp.Table):
+            known = ctes.get(item.name.lower()) if not item.db else None
+            if known is not None:
+                return replace(known.renamed(item), alias=alias, node=item)
+            release = self._connection.release(item)
+            if release is not None and item.args.get("pivots"):
+                raise pivoted()
+            if release is not None and columns:
+                raise QueryRefused(
+                    "the columns of a release cannot be given other names in FROM",
+                    hint="rename them in the SELECT list",
+                )
+            columns = columns or self._connection.columns(item)
+        elif any(self._connection.release(table) for table in nodes(item, exp.Table)):
+            if first(item, exp.Pivot):
+                raise pivoted()
             raise QueryRefused(
-                "the columns of a release cannot be given other names in FROM",
-                hint="rename them in the SELECT list",
+                "tables that are joined within parentheses cannot be estimated from",
+                hint="write the joins without the parentheses",
             )
+        return FromItem({name: name for name in columns}, alias, item, release)
 
     def _resolve(self, scope: Scope, ctes: Mapping[str, FromItem]) -> None:
         """Resolve every name in a SELECT and in its subqueries."""
@@ -213,7 +224,9 @@ class _Resolver:
             found = select.args.get(name)
             for node in found if isinstance(found, list) else [found] if found else []:
                 own = own_nodes(node, exp.Column)
-                scope.resolve(each for each in own if name != "order" or not is_alias(each, select))
+                scope.resolve(
+                    each for each in own if name != "order" or not _is_alias(each, select)
+                )
                 self._subqueries(node, scope, ctes)
         for number, join in enumerate(select.args.get("joins") or ()):
             if join.args.get("on"):
@@ -225,53 +238,106 @@ class _Resolver:
             result = self.query(query, ctes, scope)
             if result.estimated:
                 query.meta[ESTIMATED] = True
+            if result.asks and isinstance(query.parent, exp.Exists):
+                raise QueryRefused(
+                    "nobody knows whether such a record exists, only how many there are",
+                    hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
+                )
             if result.asks:
-                if isinstance(query.parent, exp.Exists):
-                    raise QueryRefused(
-                        "nobody knows whether such a record exists, only how many there are",
-                        hint="count them: (SELECT count(*) FROM … WHERE …), and compare the count",
-                    )
                 raise by_row(result.released())
 
-    def _merge(self, scope: Scope) -> None:
-        """Inline subqueries that pass on rows, if this SELECT uses an attribute of these rows."""
-        while source := next((each for each in scope.sources if _needs(scope, each)), None):
-            if source.blocked:
-                raise blocked_error(source.blocked, source.released())
-            self._state.changed = True
-            inline(scope, source, self._scopes, self._state.names)
-            scope.select.meta[MARK] = tuple(each.number for each in scope.sources)
+
+def _blocked(scope: Scope) -> str | None:
+    """Return why the rows of a SELECT cannot be counted by an attribute, if they cannot."""
+    select, sources = scope.select, scope.sources
+    limit, release = select.args.get("limit"), sources[0].release
+    keeps = int(limit.expression.name) if limit and limit.expression.is_int else 0
+    if len(sources) == 1 and release and not (release.scale or release.sampled):
+        # Tools add a LIMIT that keeps all rows, so that users do not fetch a whole table by mistake.
+        select.set("limit", None if keeps >= release.rows > 0 else limit)
+    why = [each.blocked for each in sources if each.blocked]
+    why += [UNNEST for item in select.expressions if unnests(item)]
+    why += ["a window" for item in select.expressions if has_own(item, exp.Window)]
+    why += [word for name, word in BLOCKING.items() if select.args.get(name)]
+    return why[0] if why else None
 
 
 def _needs(scope: Scope, source: FromItem) -> bool:
     """Whether a SELECT depends on an attribute of the rows that a subquery passes on."""
     if not source.rows or source.scope is None:
         return False
-    weighed = scope.summed and any(_is_weighed(each.release) for each in source.scope.sources)
+    weighed = scope.summed and any(map(_is_weighed, source.scope.sources))
     columns = nodes(scope.select, exp.Column)
     return source.asks or weighed or any(map(source.passes_attribute, columns))
 
 
-def _asks(select: exp.Select, source: FromItem, summed: bool) -> bool:
+def _asks(scope: Scope, source: FromItem) -> bool:
     """Whether a SELECT uses an attribute of one of its tables."""
-    release = source.release
-    if release is None:
-        return False
-    if summed and _is_weighed(release):
-        return True
-    joined = [
-        name for join in select.args.get("joins") or () for name in join.args.get("using") or ()
-    ]
+    select, release = scope.select, source.release
+    if release is None or (scope.summed and _is_weighed(source)):
+        return release is not None
+    joins = select.args.get("joins") or ()
+    joined = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
     # Attributes whose published column has the same name are part of a star.
     shown = {name for name, each in release.attributes.items() if each.column.lower() == name}
     stars = [passed_on(item, [source]) for item in select.expressions if is_star(item)]
-    passed = [value.name.lower() for found in stars for value in found.values()]
-    return (
-        any(source.attribute(column) for column in nodes(select, exp.Column))
-        or any(name.name.lower() in release.attributes for name in joined)
-        or not shown.isdisjoint(passed)
+    passed = {value.name.lower() for found in stars for value in found.values()}
+    return bool(
+        any(map(source.attribute, nodes(select, exp.Column)))
+        or joined & release.attributes.keys()
+        or shown & passed
     )
 
 
-def _is_weighed(release: Release | None) -> bool:
-    return release is not None and (release.weighed or release.sampled)
+def _is_weighed(source: FromItem) -> bool:
+    return source.release is not None and (source.release.weighed or source.release.sampled)
+
+
+def expand_aliases(select: exp.Select, scope: Scope) -> None:
+    """Replace the aliases that a SELECT uses itself by their expressions, in place.
+
+    In WHERE, GROUP BY and later in the SELECT list, a table's column precedes an alias. In HAVING and QUALIFY, a group
+    key does. In ORDER BY the alias comes first, and is kept.
+
+    >>> import sqlglot
+    >>> query = sqlglot.parse_one("SELECT a + 1 AS b, count(*) AS n FROM t GROUP BY b HAVING n > 3 ORDER BY n")
+    >>> expand_aliases(query, Scope([]))
+    >>> query.sql()
+    'SELECT a + 1 AS b, COUNT(*) AS n FROM t GROUP BY (a + 1) HAVING (COUNT(*)) > 3 ORDER BY n'
+    """
+    aliases: dict[str, exp.Expr] = {}
+
+    def expand(node: exp.Expr | None, kept: Callable[[exp.Column], object]) -> None:
+        for column in list(own_nodes(node, exp.Column)) if node is not None else ():
+            value = aliases.get(column.name.lower())
+            if value is not None and not column.table and not kept(column):
+                column.replace(exp.paren(value.copy()))
+
+    for item in select.expressions:
+        expand(item, scope.find)
+        if isinstance(item, exp.Alias):
+            aliases.setdefault(item.alias.lower(), item.this)
+    for name in ("where", "group"):
+        expand(select.args.get(name), scope.find)
+    group = select.args.get("group")
+    keys = {each.name.lower() for each in nodes(group, exp.Column)} if group else set()
+    for name in ("having", "qualify"):
+        expand(
+            select.args.get(name), lambda each: each.name.lower() in keys or _within_aggregate(each)
+        )
+
+
+def _is_alias(column: exp.Column, select: exp.Select) -> bool:
+    """Whether a column in ORDER BY is an alias of the SELECT."""
+    if column.table or _within_aggregate(column):
+        return False
+    return column.name.lower() in {item.alias.lower() for item in select.expressions}
+
+
+def _within_aggregate(column: exp.Column) -> bool:
+    node = column.parent
+    while node is not None and not isinstance(node, exp.Query):
+        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
+            return True
+        node = node.parent
+    return False

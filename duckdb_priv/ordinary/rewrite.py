@@ -20,9 +20,8 @@ from duckdb_priv.ordinary.kept import run
 from duckdb_priv.ordinary.names import Names, nodes, text
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
-from duckdb_priv.ordinary.resolve import resolve
-from duckdb_priv.ordinary.scope import own_nodes
-from duckdb_priv.ordinary.statement import QueryState, write_out_views
+from duckdb_priv.ordinary.resolve import resolve, write_out_views
+from duckdb_priv.ordinary.scope import QueryState, own_nodes
 from duckdb_priv.release.given import (
     check_choice,
     check_confidence,

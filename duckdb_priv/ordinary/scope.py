@@ -1,24 +1,22 @@
-"""Resolve the columns of a query to their tables, by DuckDB's rules.
+"""The tables of each SELECT of a query, and the columns that it passes on.
 
-A name is looked up among the tables of its own SELECT first, then of the enclosing SELECTs. A resolved column has its
+A name is looked up among the tables of its own SELECT first, then of the SELECTs around it. A resolved column has its
 table's number as a mark, and is qualified if the table is a release. Later passes need only the marks, not the names.
-
-A SELECT may use its own aliases. In WHERE, GROUP BY and later in the SELECT list, a table's column precedes an alias.
-In HAVING and QUALIFY, a group key does. In ORDER BY the alias comes first, and is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Flag, auto
+from functools import cached_property
 from itertools import count, zip_longest
+from typing import Any
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.aggregates import is_aggregate
-from duckdb_priv.ordinary.names import Node, named, nodes
-from duckdb_priv.ordinary.published import Attribute, Release
+from duckdb_priv.ordinary.names import Names, Node, column, named, nodes, text
+from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
 
 MARK = "priv_source"
 """Metadata key: the number of a column's table, or the numbers of a SELECT's tables."""
@@ -26,6 +24,8 @@ ESTIMATED = "priv_estimated"
 """Metadata key: whether a SELECT is rewritten."""
 ENDS = "priv_ends"
 """Metadata key: which results of a SELECT have intervals."""
+NAMED = "priv_name"
+"""Metadata key: the name of a result without an alias."""
 _numbers = count()
 
 
@@ -104,12 +104,6 @@ class FromItem:
         """Whether its rows are selected by estimates."""
         return self.scope is not None and self.scope.chosen
 
-    def placed(self, alias: str, node: exp.Expr) -> FromItem:
-        """Return the same table at another place in FROM."""
-        found = replace(self, alias=alias, node=node)
-        found.number = self.number
-        return found
-
     def released(self) -> FromItem:
         """Return the release that the rows come from."""
         if self.scope is None:
@@ -123,8 +117,6 @@ class FromItem:
     def renamed(self, item: exp.Expr) -> FromItem:
         """Return the item with the column names that a node of FROM or WITH gives."""
         names = aliased(item)
-        if not names:
-            return self
         renamed = [*names, *list(self.columns)[len(names) :]]
         return replace(self, columns=dict(zip_longest(renamed, self.columns.values())))
 
@@ -172,36 +164,35 @@ class Scope:
             number for query in nodes(expression, exp.Select) for number in query.meta.get(MARK, ())
         }
         found = Kind.CONSTANT
-        for column in nodes(expression, exp.Column):
-            number = column.meta.get(MARK)
-            if source.owns(column):
-                found |= Kind.SENSITIVE if source.attribute(column) else Kind.PUBLIC
+        for each in nodes(expression, exp.Column):
+            number = each.meta.get(MARK)
+            if source.owns(each):
+                found |= Kind.SENSITIVE if source.attribute(each) else Kind.PUBLIC
             elif number not in inside and number not in around:
                 found |= Kind.OTHER
         return found
 
     def find(self, column: exp.Column) -> FromItem | None:
-        """Return the table of a column, in this SELECT or an enclosing one."""
+        """Return the table of a column, in this SELECT or one around it. A table of unknown columns may have any."""
         table, name = column.table.lower(), column.name.lower()
-        for scope in self.outwards():
-            named = [each for each in scope.sources if table in ("", each.alias.lower())]
-            for source in named:
-                if name in source.columns:
-                    return source
-            # A table whose columns are unknown may have any column.
-            unknown = [each for each in named if not each.columns]
-            if unknown and (table or not self._is_known(name)):
-                return unknown[0]
-        return None
+        tables = [
+            each
+            for scope in self.outwards()
+            for each in scope.sources
+            if table in ("", each.alias.lower())
+        ]
+        known = not table and any(name in each.columns for each in tables)
+        return next(
+            (each for each in tables if name in each.columns or not (each.columns or known)), None
+        )
 
-    def resolve(self, nodes: Iterable[exp.Expr]) -> None:
+    def resolve(self, parts: Iterable[exp.Expr]) -> None:
         """Mark every column in the expressions, except in their subqueries."""
-        for node in nodes:
-            for column in own_nodes(node, exp.Column):
-                if MARK not in column.meta and not isinstance(column.this, exp.Star):
-                    source = self.find(column)
-                    if source is not None:
-                        _mark(column, source)
+        for each in (each for part in parts for each in own_nodes(part, exp.Column)):
+            if MARK not in each.meta and not isinstance(each.this, exp.Star):
+                source = self.find(each)
+                if source is not None:
+                    _mark(each, source)
 
     def outwards(self) -> Iterator[Scope]:
         """Yield the scopes of this SELECT and of those around it."""
@@ -210,8 +201,46 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def _is_known(self, name: str) -> bool:
-        return any(name in source.columns for scope in self.outwards() for source in scope.sources)
+
+@dataclass
+class QueryState:
+    """A query that is being rewritten, in place, with what the passes over it know."""
+
+    query: exp.Query
+    connection: ConnectedTables
+    names: Names
+    """All names of the statement."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the parameters of the query."""
+    confidence: float | None = None
+    """The confidence of the intervals; None without intervals."""
+    changed: bool = False
+    """Whether anything is estimated."""
+    scopes: dict[int, Scope] = field(default_factory=dict)
+    """The SELECTs of the query by id, the innermost first; known after names are resolved."""
+    original: exp.Query = field(default_factory=exp.Select)
+    """The query with its views written out, until it is described."""
+    _described: list[tuple[str, str]] | None = None
+
+    @cached_property
+    def parts(self) -> list[exp.Select]:
+        """The SELECTs whose rows the query returns: several in a set operation."""
+        return _parts(self.query)
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return names and types of the columns of the query over the true table."""
+        # No cached_property: `run` finds the caller in the first frame that is not ours.
+        if self._described is None:
+            self._described = self.connection.described(self.original)
+        return self._described
+
+
+def _parts(query: exp.Expr) -> list[exp.Select]:
+    if isinstance(query, exp.SetOperation):
+        return [*_parts(query.this), *_parts(query.expression)]
+    if isinstance(query, exp.Subquery):
+        return _parts(query.this)
+    return [query] if isinstance(query, exp.Select) else []
 
 
 def _mark(column: exp.Column, source: FromItem) -> None:
@@ -254,53 +283,44 @@ def holder(query: exp.Query) -> exp.Expr | None:
     return found
 
 
-def expand_aliases(select: exp.Select, scope: Scope) -> None:
-    """Replace the aliases that a SELECT uses itself by their expressions, in place.
+def called(value: exp.Expr, name: str) -> exp.Expr:
+    """Return an item of a SELECT list with a name."""
+    return exp.Alias(this=value, alias=named(name).copy())
 
-    >>> import sqlglot
-    >>> query = sqlglot.parse_one("SELECT a + 1 AS b, count(*) AS n FROM t GROUP BY b HAVING n > 3 ORDER BY n")
-    >>> expand_aliases(query, Scope([]))
-    >>> query.sql()
-    'SELECT a + 1 AS b, COUNT(*) AS n FROM t GROUP BY (a + 1) HAVING (COUNT(*)) > 3 ORDER BY n'
+
+def is_star(item: exp.Expr) -> bool:
+    """Whether an item of a SELECT list is a star."""
+    return isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star)
+
+
+def passed_on(item: exp.Expr, sources: Sequence[FromItem]) -> dict[str, exp.Expr]:
+    """Return the columns that an item of a SELECT list passes on, by name; those of a table's star in lower case."""
+    if not is_star(item):
+        return {output_name(item): item.unalias()}
+    star = item.this if isinstance(item, exp.Column) else item
+    table = item.table.lower() if isinstance(item, exp.Column) else ""
+    left_out = {each.name.lower() for each in star.args.get("except_") or ()}
+    renamed = {each.this.name.lower(): each.alias for each in star.args.get("rename") or ()}
+    replaced = {each.alias.lower(): each.this for each in star.args.get("replace") or ()}
+    found: dict[str, exp.Expr] = {}
+    names: dict[str, str] = {}
+    for source in sources:
+        for name, inner in source.columns.items() if table in ("", source.alias.lower()) else ():
+            if name not in left_out and name not in found:
+                found[name] = column(name, source.alias)
+                found[name].meta[MARK] = source.number
+                given = inner if inner and inner.lower() == name else name
+                names[name] = renamed.get(name, given)
+    return {names.get(name, name): value for name, value in {**found, **replaced}.items()}
+
+
+def output_name(item: exp.Expr) -> str:
+    """Return the result column's name of an item of a SELECT list.
+
+    It is noted at the first call, because names in the item are resolved afterwards.
     """
-    aliases: dict[str, exp.Expr] = {}
-    for item in select.expressions:
-        _expand(item, aliases, scope.find)
-        if isinstance(item, exp.Alias):
-            aliases.setdefault(item.alias.lower(), item.this)
-    for name in ("where", "group"):
-        _expand(select.args.get(name), aliases, scope.find)
-    group = select.args.get("group")
-    keys = {each.name.lower() for each in nodes(group, exp.Column)} if group else set()
-    for name in ("having", "qualify"):
-        _expand(
-            select.args.get(name),
-            aliases,
-            lambda column: column.name.lower() in keys or _within_aggregate(column),
-        )
-
-
-def is_alias(column: exp.Column, select: exp.Select) -> bool:
-    """Whether a column in ORDER BY is an alias of the SELECT."""
-    if column.table or _within_aggregate(column):
-        return False
-    return column.name.lower() in {item.alias.lower() for item in select.expressions}
-
-
-def _expand(
-    node: exp.Expr | None, aliases: dict[str, exp.Expr], kept: Callable[[exp.Column], object]
-) -> None:
-    """Replace the aliases in a part of a SELECT, except columns that are ``kept``."""
-    for column in list(own_nodes(node, exp.Column)) if node is not None else ():
-        value = aliases.get(column.name.lower())
-        if value is not None and not column.table and not kept(column):
-            column.replace(exp.paren(value.copy()))
-
-
-def _within_aggregate(column: exp.Column) -> bool:
-    node = column.parent
-    while node is not None and not isinstance(node, exp.Query):
-        if is_aggregate(node) and not isinstance(node.parent, exp.Window):
-            return True
-        node = node.parent
-    return False
+    if isinstance(item, exp.Alias | exp.Column):
+        return str(item.alias_or_name)
+    if NAMED not in item.meta:
+        item.meta[NAMED] = "count_star()" if item.sql() == "COUNT(*)" else text(item).lower()
+    return str(item.meta[NAMED])

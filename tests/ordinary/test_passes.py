@@ -19,7 +19,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import Names
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.rewrite import RULES
-from duckdb_priv.ordinary.statement import QueryState
+from duckdb_priv.ordinary.scope import QueryState
 
 FIXTURES = Path(__file__).parent / "fixtures"
 PASSES = {rule.__name__: rule for rule in RULES}

@@ -1,27 +1,170 @@
-"""Merge a query with the counting query in its FROM, so that expressions over the counts have intervals too.
+"""Merge a SELECT with the query in its FROM: one that passes on rows of a release, or one that counts.
 
-A SELECT over a counting subquery is equivalent to the subquery with other expressions: its conditions select groups,
-and sums of counts are counts of larger groups. A subquery that counts in the same table becomes a window over the
-outer query's counts, so that the interval of a share of all records, a quotient of two estimates, includes their
-covariance. Queries that cannot be merged safely are left unchanged. All names are resolved before.
+Rows are inlined, so that the SELECT that counts them reads the release itself. A SELECT over a counting query becomes
+one query, so that expressions over the counts have intervals too: its conditions select groups, and sums of counts are
+counts of larger groups. A subquery that counts in the same table becomes a window over the counts, so that the interval
+of a share of all records includes the covariance. Queries that cannot be merged safely are left unchanged. All names
+are resolved before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import replace
 
 from sqlglot import exp
 
+from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import first, has_only, nodes
-from duckdb_priv.ordinary.rows import is_star, name_stars, put_expression, renumbered
-from duckdb_priv.ordinary.scope import MARK, FromItem, Scope
+from duckdb_priv.ordinary.names import Names, Node, first, has_only, named, nodes
+from duckdb_priv.ordinary.scope import (
+    MARK,
+    FromItem,
+    Scope,
+    called,
+    from_items,
+    is_star,
+    passed_on,
+)
 
 UNDERSTOOD = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "order", "limit",
 }  # fmt: skip
-"""Clauses of queries that can be merged; the outer one may also have WITH."""
+"""Clauses of counting queries that can be merged; the outer one may also have WITH."""
+
+
+def inline(scope: Scope, source: FromItem, scopes: dict[int, Scope], names: Names) -> None:
+    """Replace a subquery by its tables, move its conditions to WHERE, and replace its columns by their expressions.
+
+    ``scopes`` are those of all SELECTs by id, to which those of copies are added.
+    """
+    assert source.scope is not None
+    select, sources, old = scope.select, scope.sources, source.scope
+    if any(join.args.get("using") for join in select.args.get("joins") or ()):
+        raise QueryRefused(
+            "a subquery over perturbed rows that is joined with USING cannot be estimated from",
+            hint="write the join with ON",
+        )
+    inner = _copied(old.select, old, scope, scopes)
+    # The tables of the subquery get unused names.
+    taken = {each.alias.lower() for each in sources if each is not source}
+    fresh: dict[int, FromItem] = {}
+    for each, item in zip(old.sources, from_items(inner), strict=True):
+        alias = each.alias if each.alias.lower() not in taken else names.fresh(each.alias)
+        taken.add(alias.lower())
+        if alias != item.alias_or_name:
+            columns = item.args["alias"].columns if item.args.get("alias") else []
+            item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
+        fresh[each.number] = replace(each, alias=alias, node=item)
+    _put_outputs(
+        scope, source, lambda value: _renumbered(_copied(value, old, scope, scopes), fresh)
+    )
+    _renumbered(inner, fresh)
+    _place(select, source, inner)
+    _carry_with(select, inner)
+    if inner.args.get("where"):
+        select.where(inner.args["where"].this, copy=False)
+    place = sources.index(source)
+    sources[place : place + 1] = fresh.values()
+
+
+def _copied(node: Node, old: Scope, new: Scope, scopes: dict[int, Scope]) -> Node:
+    """Return a copy of a part of the SELECT ``old`` as a part of ``new``, and add the scopes of its subqueries."""
+    found = node.copy()
+    made = {id(old): new}
+    pairs = zip(nodes(node, exp.Select), nodes(found, exp.Select), strict=True)
+    for known, select in [(scopes.get(id(one)), two) for one, two in pairs]:
+        if known is None or known is old:
+            continue
+        again = {each.number: copy(each) for each in known.sources}
+        for each, item in zip(again.values(), from_items(select), strict=True):
+            each.node = item
+        outwards = known.outer.outwards() if known.outer else ()
+        made[id(known)] = replace(
+            known,
+            select=select,
+            sources=list(again.values()),
+            asked=[again[each.number] for each in known.asked],
+            outer=next((made[id(one)] for one in outwards if id(one) in made), known.outer),
+        )
+    for scope in reversed(list(made.values())[1:]):
+        scopes[id(scope.select)] = scope
+    return found
+
+
+def _put_outputs(
+    scope: Scope, source: FromItem, fitted: Callable[[exp.Expr], exp.Expr] = exp.Expression.copy
+) -> None:
+    """Replace the columns of a subquery by its expressions, after * is expanded; results keep their names."""
+    select = scope.select
+    if any(map(is_star, select.expressions)) and not all(each.columns for each in scope.sources):
+        raise QueryRefused(
+            "* of a table whose columns are not known in advance", hint="name the columns"
+        )
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        for name, value in passed_on(item, scope.sources).items() if is_star(item) else ():
+            items.append(value if name == value.alias_or_name else called(value, name))
+        items += [] if is_star(item) else [item]
+    select.set("expressions", items)
+    simple = exp.Column | exp.Literal | exp.Func | exp.Filter
+    for each in list(nodes(select, exp.Column)):
+        known = source.value(each)
+        if known is None:
+            continue
+        new = fitted(known)
+        if isinstance(each.parent, exp.Select) and each.arg_key == "expressions":
+            new = called(new, each.name)
+        elif not isinstance(new, simple) or isinstance(new, exp.Binary):
+            new = exp.paren(new, copy=False)
+        each.replace(new)
+
+
+def _renumbered(expression: exp.Expr, numbers: Mapping[int, FromItem]) -> exp.Expr:
+    """Return an expression with its columns marked as those of the new tables."""
+    for each in nodes(expression, exp.Column):
+        new = numbers.get(each.meta.get(MARK, -1))
+        if new is not None:
+            each.meta[MARK] = new.number
+            each.set("table", named(new.alias).copy())
+    return expression
+
+
+def _carry_with(select: exp.Select, inner: exp.Select) -> None:
+    """Move the subquery's WITH clause to the SELECT."""
+    clause = inner.args.get("with_")
+    if clause is None or not clause.expressions:
+        return
+    own = select.args.get("with_") or exp.With(expressions=[])
+    names = {each.alias.lower() for each in own.expressions}
+    if any(each.alias.lower() in names for each in clause.expressions):
+        raise QueryRefused(
+            "two WITH clauses that define the same name, one within the other, cannot be estimated from",
+            hint="give them different names",
+        )
+    select.set("with_", exp.With(expressions=[*clause.expressions, *own.expressions]))
+
+
+def _place(select: exp.Select, source: FromItem, inner: exp.Select) -> None:
+    """Put the tables of the subquery in its place in FROM."""
+    start, joins = inner.args["from_"].this, inner.args.get("joins") or []
+    outer = list(select.args.get("joins") or ())
+    place = next((number for number, join in enumerate(outer) if join.this is source.node), -1)
+    join = outer[place] if place >= 0 else select.args["from_"]
+    if joins and place >= 0:
+        if join.side or join.kind.upper() in ("SEMI", "ANTI"):
+            raise QueryRefused(
+                "an outer join with a subquery that joins perturbed rows cannot be estimated",
+                hint="put the release first and write LEFT JOIN, or join the grouped counts",
+            )
+        if condition := join.args.get("on"):
+            # The condition may use tables that are joined later.
+            join.set("on", exp.true())
+            select.where(condition, copy=False)
+    join.set("this", start)
+    select.set("joins", [*outer[: place + 1], *joins, *outer[place + 1 :]])
 
 
 def merge_counts(scope: Scope) -> exp.Select | None:
@@ -31,16 +174,16 @@ def merge_counts(scope: Scope) -> exp.Select | None:
     (source,) = scope.sources
     assert source.scope is not None
     select, inner, counting = scope.select.copy(), source.scope.select, is_counting(scope.select)
-    name_stars(select, scope.sources)
-    for each in list(nodes(select, exp.Column)):
-        value = source.value(each)
-        if value is not None:
-            put_expression(each, value.copy())
+    _put_outputs(replace(scope, select=select), source)
     group_keys(select, ())
     if counting and not _sums_counts(select):
         return None
-    merge = _in_larger_groups if counting else _in_same_groups
-    merge(select, source.scope)
+    if counting:
+        for name in ("from_", "joins"):
+            select.set(name, inner.args.get(name))
+        select.where(*aggregates.conditions_of(inner), copy=False)
+    else:
+        _in_same_groups(select, source.scope)
     for name in UNDERSTOOD:
         scope.select.set(name, select.args.get(name))
     scope.select.meta[MARK] = inner.meta[MARK]
@@ -83,11 +226,13 @@ def _is_only_use(item: exp.Expr, inner: exp.Select) -> bool:
     cte = inner.parent
     if not isinstance(cte, exp.CTE):
         return item.this is inner
-    name, root = cte.alias.lower(), cte.root()
-    used = [each for each in nodes(root, exp.Table) if each.name.lower() == name]
-    again = [each for each in nodes(root, exp.CTE) if each.alias.lower() == name]
+    same = [
+        each
+        for each in nodes(cte.root(), exp.Table, exp.CTE)
+        if (each.alias if isinstance(each, exp.CTE) else each.name).lower() == cte.alias.lower()
+    ]
     recursive = isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive")
-    return len(used) == len(again) == 1 and not recursive
+    return len(same) == 2 and not recursive
 
 
 def _in_same_groups(select: exp.Select, within: Scope) -> None:
@@ -117,13 +262,6 @@ def _write_out_order(order: exp.Expr, outputs: Mapping[str, exp.Expr]) -> None:
             known = items.get(column.name.lower())
             if known is not None and not column.table and MARK not in column.meta:
                 column.replace(exp.paren(known.copy()))
-
-
-def _in_larger_groups(select: exp.Select, within: Scope) -> None:
-    """Merge a SELECT that sums the counts of groups."""
-    for name in ("from_", "joins"):
-        select.set(name, within.select.args.get(name))
-    select.where(*aggregates.conditions_of(within.select), copy=False)
 
 
 def _sums_counts(select: exp.Select) -> bool:
@@ -160,9 +298,7 @@ def parts_of(select: exp.Select) -> Iterator[exp.Expr]:
 
 def is_counting(select: exp.Select) -> bool:
     """Whether a SELECT groups, or aggregates without groups."""
-    if select.args.get("group"):
-        return True
-    return any(map(aggregates.has_aggregates, parts_of(select)))
+    return bool(select.args.get("group")) or any(map(aggregates.has_aggregates, parts_of(select)))
 
 
 def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]:
@@ -177,9 +313,8 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
     (source,) = scope.sources
     assert source.release is not None
     inner = [scopes[id(each.this)] for each in queries if id(each.this) in scopes]
-    understood = is_counting(select) and has_only(select, {*UNDERSTOOD, "with_"} - {"having"})
     if (
-        not understood
+        not (is_counting(select) and has_only(select, {*UNDERSTOOD, "with_"} - {"having"}))
         or has_sets(select)
         or len(inner) < len(queries)
         or any(_asks_within(each, scopes) for each in aggregates.conditions_of(select))
@@ -188,7 +323,7 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
         return []
     numbers = {each.sources[0].number: source for each in inner}
     given = [
-        [renumbered(part.copy(), numbers) for part in aggregates.conditions_of(each.select)]
+        [_renumbered(part.copy(), numbers) for part in aggregates.conditions_of(each.select)]
         for each in inner
     ]
     common, left = _split(
@@ -210,8 +345,11 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
     for each in counts:
         each.replace(aggregates.restricted(each, left))
     for query, conditions in zip(queries, given, strict=True):
-        count = renumbered(query.this.expressions[0].unalias().copy(), numbers)
-        query.replace(_beside(count, [each for each in conditions if each not in common], grouped))
+        count = exp.Paren(this=_renumbered(query.this.expressions[0].unalias().copy(), numbers))
+        for each in list(aggregates.aggregates_in(count)):
+            found = aggregates.restricted(each, [one for one in conditions if one not in common])
+            each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
+        query.replace(count)
     select.set("where", exp.Where(this=exp.and_(*common)) if common else None)
     select.qualify(*last, copy=False)
     return [each.select for each in inner]
@@ -222,15 +360,6 @@ def _split(
 ) -> tuple[list[exp.Expr], list[exp.Expr]]:
     found = [each for each in parts if meets(each)]
     return found, [each for each in parts if each not in found]
-
-
-def _beside(value: exp.Expr, conditions: list[exp.Expr], grouped: bool) -> exp.Paren:
-    """Return the value of a subquery over the outer SELECT, which may have groups."""
-    holder = exp.Paren(this=value)
-    for each in list(aggregates.aggregates_in(holder)):
-        found = aggregates.restricted(each, conditions)
-        each.replace(exp.Window(this=exp.Sum(this=found), over="OVER") if grouped else found)
-    return holder
 
 
 def _asks_within(condition: exp.Expr, scopes: Mapping[int, Scope]) -> bool:
