@@ -7,29 +7,28 @@ of one attribute has the interval of the functions of ``priv``: the same sums, t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
 from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
-from duckdb_priv.estimator.lets import Chain, let, struct
+from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.set_formulas import (
-    formula,
+    covariance_from_histogram,
     functional,
     interval,
     mean_of,
     ordinary,
-    quotient,
+    other,
+    other_mean,
     quotient_steps,
+    share_of_table,
 )
 from duckdb_priv.estimator.set_laws import SetLaws
 from duckdb_priv.estimator.written import Written
 from duckdb_priv.sqltext.numbers import as_number
 from duckdb_priv.sqltext.templates import fill, sections
 
-LEAST = "'-inf'::DOUBLE"
-OF_S = re.compile(r"\(s\)\.")
 FOUND = r"(\1)."
 Z = "1.959963984540054e0"
 """The quantile of the normal distribution at 95%."""
@@ -42,7 +41,6 @@ def formulas(counted: WeightedTable) -> dict[str, str]:
         "row_type": names.ROW_TYPE,
         "unweighed": counted.message("unweighed"),
         "as_number": as_number("x", counted.message("numbers")),
-        "z": Z,
     }
 
 
@@ -72,12 +70,9 @@ class Ends:
         yield "_priv_known", "_rows", self._known()
         yield "_priv_spread", "_rows", self._text("spread")
         yield "_priv_law", "_attribute, _set, _noisy, _factors", self._law()
-        yield "_priv_count", "_estimate, _rows", self._of_one(once, "other_count", "e.d", "0e0")
-        yield (
-            "_priv_sum",
-            "_estimate, _rows",
-            self._of_one("amount", "other_sum", "e.c", "_estimate * 0"),
-        )
+        yield "_priv_count", "_estimate, _rows", self._of_one(once, "count", "e.d", "0e0")
+        of_sum = self._of_one("amount", "sum", "e.c", "_estimate * 0")
+        yield "_priv_sum", "_estimate, _rows", of_sum
         yield "_priv_mean", "_estimate, _count, _rows", self._mean()
 
     def _text(self, name: str) -> str:
@@ -116,19 +111,15 @@ class Ends:
 
     # The intervals. DuckDB plans the formula of a let twice, so each let is in the value of the next one.
 
-    def _of_one(self, kind: str, other: str, c: str, none: str) -> str:
+    def _of_one(self, kind: str, unknown: str, c: str, none: str) -> str:
         """Write the interval of the sum with the coefficients ``c``; ``none`` is its error if no row is counted."""
         known = self._by_form("s", kind)
-        tested = f"CASE WHEN (s).known THEN {known} ELSE {self._text(other)} END"
+        tested = f"CASE WHEN (s).known THEN {known} ELSE {other(unknown)} END"
         found = interval(self._opened().then(("m", self._sums(c)), ("s", tested)))
         return _unless_none(str(found), none)
 
     def _mean(self) -> str:
-        count = OF_S.sub("(q).count.", self._text("other_count"))
         counted = "list_filter((m).rows, lambda e: (e).d)"
-        covariance = "(q).amounts.of_other.covariance - (q).least * (q).amounts.of_other.of_count"
-        excess = self._text("other_excess")
-        other = quotient(excess, count, covariance, least=LEAST, constant="(q).least")
         given = struct(
             known="(m).known",
             attribute="(m).attribute",
@@ -144,7 +135,7 @@ class Ends:
             least=f"coalesce(list_min([(e).c FOR e IN {counted}]), 0e0)",
             most=f"coalesce(list_max([(e).c FOR e IN {counted}]), 0e0)",
         )
-        parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other.given} END"
+        parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other_mean().given} END"
         found = self._opened("_count").then(("m", given), ("q", parts), *quotient_steps())
         return _unless_none(str(found), "NULL::DOUBLE")
 
@@ -195,26 +186,22 @@ class Ends:
             sampled = f" + e.a * {both}" if self._form.scaled else ""
             return self._summed(f"e.s * {noise} * {both}{sampled}")
         shrinkage = "(_priv_law((m).attribute, (m).set, 0e0, (m).factors)).shrinkage"
-        return let(
-            "b",
-            formula("from_histogram"),
-            noise=self._summed(f"e.s * {noise} * {both}"),
-            c_noise=self._summed(f"e.s * {noise} * {c}"),
-            d_noise=self._summed(f"e.s * {noise} * {d}"),
-            every_noise=self._summed(f"e.s * {noise}"),
-            c_mean=f"{self._summed(f'e.n * {c}')} / {self._published}",
-            d_mean=f"{self._summed(f'e.n * {d}')} / {self._published}",
-            c_shrinkage=shrinkage,
-            d_shrinkage=shrinkage,
-            rows=self._summed("e.n"),
-            published=self._published,
+        return covariance_from_histogram(
+            [
+                self._summed(f"e.s * {noise}{each}")
+                for each in (f" * {both}", f" * {c}", f" * {d}", "")
+            ],
+            [self._summed(f"e.n * {each}") for each in (c, d)],
+            [shrinkage, shrinkage],
+            self._summed("e.n"),
+            self._published,
         )
 
     def _share(self, c: str) -> str:
         if not self._from_histogram:
             return "0e0"
         total, squares = self._summed(f"e.n * {c}"), self._summed(f"e.n * {c} ** 2")
-        return f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {self._published}, 1), 0)"
+        return share_of_table(total, squares, self._published)
 
     def _sums(self, c: str, estimate: str = "(m).estimate") -> str:
         """Write the struct from which a sum and its interval are computed; for other sums, only its variance."""

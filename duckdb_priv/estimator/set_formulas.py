@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations
 
 from duckdb_priv.estimator.forms import FIELD, FORMS, Form
-from duckdb_priv.estimator.lets import Chain, struct, without
+from duckdb_priv.estimator.lets import Chain, let, struct, without
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections
@@ -142,6 +142,63 @@ def mean_of(form: Form, *, of_product: bool = False) -> Chain:
         "(q).covariance - (q).least * (q).count.variance",
         most="(q).most - (q).least",
         constant="(q).least",
+    )
+
+
+@cache
+def other(kind: str) -> str:
+    """Return the test input of a ``count`` or a ``sum`` of which only the variance is known, over s."""
+    return formula(f"other_{kind}")
+
+
+@cache
+def other_mean() -> Chain:
+    """Return the interval of a mean, over q as in `mean_of`, if only variances and the covariance are known."""
+    count = other("count").replace("(s).", "(q).count.")
+    covariance = "(q).amounts.of_other.covariance - (q).least * (q).amounts.of_other.of_count"
+    excess = formula("other_excess")
+    return quotient(excess, count, covariance, least="'-inf'::DOUBLE", constant="(q).least")
+
+
+def covariance_from_histogram(
+    noises: Sequence[str],
+    totals: Sequence[str],
+    shrinkages: Sequence[str],
+    rows: str,
+    published: str,
+) -> str:
+    """Write the covariance of two sums whose weights are made from the published histogram.
+
+    ``noises`` are sums of the noise times both coefficients, each of them, and neither.
+    """
+    names = ("noise", "c_noise", "d_noise", "every_noise")
+    c_mean, d_mean = (f"{each} / {published}" for each in totals)
+    return let(
+        "b",
+        formula("from_histogram"),
+        **dict(zip(names, noises, strict=True)),
+        c_mean=c_mean,
+        d_mean=d_mean,
+        c_shrinkage=shrinkages[0],
+        d_shrinkage=shrinkages[1],
+        rows=rows,
+        published=published,
+    )
+
+
+def share_of_table(total: str, squares: str, published: str) -> str:
+    """Write the share of the table's records that would give the same sum with equal coefficients."""
+    return f"coalesce(least({total} ** 2 / nullif({squares}, 0) / {published}, 1), 0)"
+
+
+def law_of_sample(own: str) -> str:
+    """Write the law of a set of values of sampled records: each is there with the probability ``own``."""
+    return struct(
+        slope=f"1 - {own}",
+        half_step="0.5e0",
+        upward=f"1 - 2 * {own}",
+        downward=f"2 * {own} - 1",
+        shrinkage="0e0",
     )
 
 

@@ -15,6 +15,7 @@ from duckdb_priv.estimator.lets import StructFields, let, struct
 from duckdb_priv.estimator.lookup import Lookup, decoded_rows
 from duckdb_priv.estimator.set_formulas import (
     TERMS,
+    law_of_sample,
     law_of_scales,
     listed,
     ordinary,
@@ -85,14 +86,7 @@ class SetLaws(StructFields):
     def _law_of_symmetric(self, values: str | None) -> str:
         """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
         if not self.form.perturbed:
-            own = self._number("own")
-            return struct(
-                slope=f"1 - {own}",
-                half_step="0.5e0",
-                upward=f"1 - 2 * {own}",
-                downward=f"2 * {own} - 1",
-                shrinkage="0e0",
-            )
+            return law_of_sample(self._number("own"))
         every = f"{self._size(values)} = {self.take(self._of.size())}"
         some = self.keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
         lean = self.keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")

@@ -13,10 +13,11 @@ from functools import partial
 
 from duckdb_priv.estimator.coefficients import SCALES, Coefficient, Part
 from duckdb_priv.estimator.forms import FORMS, last_shown
-from duckdb_priv.estimator.lets import Chain, each, let, placed, struct
+from duckdb_priv.estimator.lets import Chain, each, placed, struct
 from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
     chosen,
+    covariance_from_histogram,
     dense,
     difference,
     formula,
@@ -27,6 +28,7 @@ from duckdb_priv.estimator.set_formulas import (
     mean_of,
     plausible,
     quotient,
+    share_of_table,
     shared,
     times,
 )
@@ -83,20 +85,13 @@ class Sets(SetLaws):
             return f"({noise} {sign} {sampled})"
         if not self.form.from_histogram:
             return noise
-        published = self.constant("rows")
-        return let(
-            "b",
-            formula("from_histogram"),
-            noise=noise,
-            c_noise=self._noise(one.rows, one.values, two.values),
-            d_noise=self._noise(two.rows, one.values, two.values),
-            every_noise=self._noise(self.every, one.values, two.values),
-            c_mean=f"{self.total(one.rows)} / {published}",
-            d_mean=f"{self.total(two.rows)} / {published}",
-            c_shrinkage=f"({self._law(one.values)}).shrinkage",
-            d_shrinkage=f"({self._law(two.values)}).shrinkage",
-            rows=self.total(self.every),
-            published=published,
+        published, rows = self.constant("rows"), (one.rows, two.rows, self.every)
+        return covariance_from_histogram(
+            [noise, *(self._noise(each, one.values, two.values) for each in rows)],
+            [self.total(one.rows), self.total(two.rows)],
+            [f"({self._law(each.values)}).shrinkage" for each in (one, two)],
+            self.total(self.every),
+            published,
         )
 
     def functional(self, part: Part) -> Chain:
@@ -165,12 +160,10 @@ class Sets(SetLaws):
         return self.take(largest)
 
     def _share(self, part: Part) -> str:
-        """Write the share of the table's records that would give the same sum with equal coefficients."""
         if not self.form.from_histogram:
             return "0e0"
-        squares = f"nullif({self.total(part.rows.times(part.rows))}::DOUBLE, 0)"
-        total = f"{self.total(part.rows)}::DOUBLE"
-        return f"coalesce(least({total} ** 2 / {squares} / {self.constant('rows')}, 1), 0)"
+        squares = f"{self.total(part.rows.times(part.rows))}::DOUBLE"
+        return share_of_table(f"{self.total(part.rows)}::DOUBLE", squares, self.constant("rows"))
 
     def _sampled(self, part: Part) -> dict[str, str]:
         """Return the fields for a sample, in which small classes may be hidden."""

@@ -6,16 +6,17 @@ and computed from their estimates: an average is a sum divided by a count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import cache
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import first, nodes
 from duckdb_priv.ordinary.published import functions
-from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, OF_PAIRS, centred
+from duckdb_priv.sqltext.moments import MOMENTS, OF_PAIRS, centred
 
 ONE = "1"
 NAMES = {
@@ -28,6 +29,9 @@ NAMES = {
     exp.Avg: "avg",
 }
 """Names of functions that sqlglot renders differently, and of frequent ones, because rendering takes time."""
+AVERAGE = "CASE WHEN n > 0 THEN x / n END"
+FORMULAS = {"count": "n", "count_if": "n", "sum": "x", "avg": AVERAGE, "mean": AVERAGE} | MOMENTS
+"""Aggregates as formulas of sums: n counts records, x and y are sums of arguments, xy of products (``MOMENTS``)."""
 DECOMPOSED = ("min", "max", "any_value", "bool_or", "bool_and")
 """Aggregates that give the same result over the results of parts."""
 CONTINUOUS = (exp.Median, exp.PercentileCont, exp.ApproxQuantile)
@@ -170,7 +174,7 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
     Raises QueryRefused if the aggregate cannot be computed from sums over records.
 
     >>> import sqlglot
-    >>> parse(sqlglot.parse_one("avg(x)", dialect="duckdb")).combine(exp.column("s"), exp.column("n")).sql("duckdb")
+    >>> parse(sqlglot.parse_one("avg(x)", dialect="duckdb")).combine(exp.column("n"), exp.column("s")).sql("duckdb")
     'CASE WHEN n > 0 THEN s / n END'
     """
     quantile = _quantile(node)
@@ -178,44 +182,63 @@ def parse(node: exp.Expr) -> Estimate | Plain | Quantile:
         return quantile
     function, (_, given) = unwrapped(node), without_filter(node)
     name, arguments, conditions = name_of(function), _arguments(function), tuple(given)
-    argument = arguments[0] if arguments else None
     if any(isinstance(each, exp.WithinGroup) for each in wrappers(node)):
         raise refusal(name)
-    if isinstance(argument, exp.Order):
-        argument = argument.this
-    if isinstance(argument, exp.Distinct):
-        if name != "count" or len(argument.expressions) != 1:
+    if arguments and isinstance(arguments[0], exp.Order):
+        arguments[0] = arguments[0].this
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        values = arguments[0].expressions
+        if name != "count" or len(values) != 1:
             raise refusal(f"{name}(DISTINCT …)")
-        return Plain("count", argument.expressions[0], conditions, distinct=True)
-    whole = Sum(conditions=conditions, zero=Zero.ALWAYS)
-    if name in ("count", "count_star") and _is_every_row(argument):
-        return Estimate([whole], _same)
-    if name in OF_PAIRS and isinstance(function.args.get("expression"), exp.Expression):
-        y, x = function.this, function.expression
-        paired = whole.where(*_not_null(y), *_not_null(x))
-        return _moment(name, paired, paired, {"x": x, "y": y})
-    if argument is None or (name != "count" and len(arguments) > 1):
+        return Plain("count", values[0], conditions, distinct=True)
+    if name in DECOMPOSED and len(arguments) == 1:
+        return Plain(name, arguments[0], conditions)
+    return _of_sums(name, arguments, Sum(conditions=conditions, zero=Zero.ALWAYS))
+
+
+def _of_sums(name: str, arguments: Sequence[exp.Expr], whole: Sum) -> Estimate:
+    """Return an aggregate as a function of sums, by its formula; ``whole`` counts the records."""
+    if name == "count_star" or (name == "count" and _is_every_row(arguments)):
+        return Estimate([whole], lambda estimate: estimate)
+    paired = name in OF_PAIRS
+    if name not in FORMULAS or (len(arguments) != 1 + paired and name != "count"):
         raise refusal(name)
-    if name in DECOMPOSED:
-        return Plain(name, argument, conditions)
-    return _of_sums(name, argument, whole)
-
-
-def _of_sums(name: str, argument: exp.Expr, whole: Sum) -> Estimate:
-    """Return an aggregate of one argument as a function of sums; ``whole`` counts the records."""
-    if name == "count_if":
-        return Estimate([whole.where(*conjuncts(argument))], _same)
-    counted, records = whole.where(*_not_null(argument)), replace(whole, zero=Zero.NEVER)
-    if name == "count":
-        return Estimate([counted], _same)
+    formula, value = FORMULAS[name], arguments[0]
     if name == "sum":
-        amount, negated = _without_sign(argument)
-        return Estimate([_summed(records, amount)], _negated if negated else _same)
-    if name in ("avg", "mean"):
-        return Estimate([_summed(records, argument), counted], _average)
-    if name in OF_ONE:
-        return _moment(name, counted, records, {"x": argument})
-    raise refusal(name)
+        value, negated = _without_sign(value)
+        formula = "-x" if negated else formula
+    given = {"x": arguments[1], "y": value} if paired else {"x": value}
+    of_all = (conjuncts if name == "count_if" else _not_null)(value)
+    counted = whole.where(*of_all, *(_not_null(given["x"]) if paired else ()))
+    summed = counted if paired else replace(whole, zero=Zero.NEVER)
+    names = {each.name for each in nodes(_parsed(formula), exp.Column)}
+    sums = {}
+    for each in sorted({*names, *"".join(names)}):
+        sums[each] = counted if each == "n" else summed
+        for letter in each if each != "n" else "":
+            sums[each] = _summed(sums[each], given[letter].copy())
+
+    def combine(*estimates: exp.Expr) -> exp.Expr:
+        known = dict(zip(sums, estimates, strict=True))
+
+        def written(part: exp.Expr) -> exp.Expr:
+            found: exp.Expr = part
+            if isinstance(part, exp.Column) and len(part.name) == 1:
+                found = known[part.name].copy()
+            elif isinstance(part, exp.Column):
+                products = (known[each].sql("duckdb") for each in (part.name, *part.name, "n"))
+                found = exp.maybe_parse(centred(*products), dialect="duckdb")
+            return found
+
+        return _parsed(formula).transform(written)
+
+    return Estimate(list(sums.values()), combine)
+
+
+@cache
+def _parsed(formula: str) -> exp.Expr:
+    found: exp.Expr = exp.maybe_parse(formula, dialect="duckdb")
+    return found
 
 
 def each_of_list(node: exp.Expr) -> list[exp.Expr]:
@@ -331,13 +354,13 @@ def is_count_or_sum(node: exp.Expr) -> bool:
 def _arguments(function: exp.Expr) -> list[exp.Expr]:
     """Return the arguments of a call."""
     if isinstance(function, exp.Anonymous):
-        return function.expressions
+        return list(function.expressions)
     given = [function.args.get(name) for name in ("this", "expression")]
     return [each for each in (*given, *function.expressions) if isinstance(each, exp.Expression)]
 
 
-def _is_every_row(argument: exp.Expr | None) -> bool:
-    return argument is None or isinstance(argument, exp.Star | exp.Boolean | exp.Literal)
+def _is_every_row(arguments: Sequence[exp.Expr]) -> bool:
+    return not arguments or isinstance(arguments[0], exp.Star | exp.Boolean | exp.Literal)
 
 
 def _summed(of: Sum, value: exp.Expr) -> Sum:
@@ -403,44 +426,3 @@ def _without_sign(value: exp.Expr) -> tuple[exp.Expr, bool]:
         negated ^= isinstance(value, exp.Neg)
         value = value.this
     return value, negated
-
-
-def _same(estimate: exp.Expr) -> exp.Expr:
-    return estimate
-
-
-def _negated(estimate: exp.Expr) -> exp.Expr:
-    return exp.Neg(this=estimate)
-
-
-def _average(total: exp.Expr, records: exp.Expr) -> exp.Expr:
-    """Return total divided by number of records; NULL if the estimated number is not positive."""
-    condition = exp.GT(this=records.copy(), expression=exp.Literal.number(0))
-    average = exp.Div(this=total, expression=records)
-    return exp.Case(ifs=[exp.If(this=condition, true=average)])
-
-
-def _moment(name: str, counted: Sum, summed: Sum, arguments: Mapping[str, exp.Expr]) -> Estimate:
-    """Return an aggregate as a function of the number of records and of sums of arguments and their products."""
-    formula: exp.Expr = exp.maybe_parse(MOMENTS[name], dialect="duckdb")
-    stated = {column.name for column in nodes(formula, exp.Column)}
-    sums = {"n": counted}
-    for each in sorted({*stated, *"".join(stated)} - {"n"}):
-        sums[each] = summed
-        for letter in each:
-            sums[each] = _summed(sums[each], arguments[letter].copy())
-
-    def combine(*estimates: exp.Expr) -> exp.Expr:
-        known = dict(zip(sums, estimates, strict=True))
-
-        def written(part: exp.Expr) -> exp.Expr:
-            if not isinstance(part, exp.Column):
-                return part
-            if len(part.name) == 1:
-                return known[part.name].copy()
-            sums = (known[each].sql("duckdb") for each in (part.name, *part.name, "n"))
-            return exp.maybe_parse(centred(*sums), dialect="duckdb")
-
-        return formula.transform(written)
-
-    return Estimate(list(sums.values()), combine)

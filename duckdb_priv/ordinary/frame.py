@@ -112,7 +112,12 @@ class Frame:
         return [
             *self.law_steps(laws),
             (cells, self.cells.sql()),
-            (table, self.select(selected, self.classes(cells, laws), self.groups)),
+            (
+                table,
+                self.select(
+                    selected, self.classes(text(cells), laws, self.cells.columns), self.groups
+                ),
+            ),
         ]
 
     def refuse_too_much(self) -> None:
@@ -165,22 +170,22 @@ class Frame:
         self,
         cells: str,
         laws: Mapping[str, str],
-        more: Sequence[str] = (),
+        columns: Sequence[str],
         positions: Sequence[str] = (),
         shrinkage: str = "",
     ) -> str:
         """Write the classes: each cell with every combination of true values of its rows, and their weight.
 
         ``laws`` names the query of each attribute's numbers. The combination of the reported values is marked as shown.
-        ``more`` names additional columns of the cells, ``positions`` columns that identify the combination, and
+        ``columns`` are those of the cells that are kept, ``positions`` columns that identify the combination, and
         ``shrinkage`` a column with the part of its value's noise that the published histogram shares. An unknown
         weight is NaN.
         """
         attributes = list(self.cells.attributes.values())
         scale = f"c.{text(self.cells.scale_key)}" if self.cells.scale_key else "1"
-        selected = [f"c.{text(name)}" for name in (*self.cells.columns, *more)]
+        selected = [f"c.{text(name)}" for name in columns]
         weights, shown, where = [], [], []
-        tables = f"{text(cells)} AS c"
+        tables = f"{cells} AS c"
         for number, attribute in enumerate(attributes, start=1):
             numbers = text(laws[attribute.name])
             x, y = (f"x{number}", f"y{number}") if len(attributes) > 1 else ("x", "y")

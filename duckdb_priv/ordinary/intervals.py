@@ -1,15 +1,14 @@
 """Add standard errors and intervals to the estimates of a SELECT.
 
-A result that is a sum over records, or a quotient of two, gets its interval from the test of the functions of ``priv``
-(``sql/analyst/fragments/sets.sql``). For sums over records with one of a set of values, ``score.py`` writes the test
-input. For other sums it is the estimate with its variance (``records.py``). Any other function, such as a standard
-deviation, is approximated by a linear one (the delta method).
+A result that is a linear combination of sums over records, or a quotient of two, has the test of the functions of
+``priv`` (``sums.py``); that of a quotient is Fieller's. Any other smooth function, such as a standard deviation, is
+approximated by a linear one, with its derivatives as coefficients (the delta method).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import NormalDist
@@ -18,20 +17,13 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.lets import Chain, let, struct
-from duckdb_priv.estimator.set_formulas import combination, interval, quotient
-from duckdb_priv.ordinary.aggregates import only_branch
-from duckdb_priv.ordinary.arithmetic import (
-    Function,
-    Ratio,
-    Summands,
-    understand,
-)
+from duckdb_priv.estimator.set_formulas import combination, interval, ordinary, other, quotient
+from duckdb_priv.ordinary.aggregates import is_zero, only_branch
 from duckdb_priv.ordinary.frame import Frame, Steps
-from duckdb_priv.ordinary.laws import TABLE
 from duckdb_priv.ordinary.names import column, named, nodes, select_sql, text
 from duckdb_priv.ordinary.records import Records, StepColumns
 from duckdb_priv.ordinary.scope import ESTIMATED
-from duckdb_priv.ordinary.score import LEAST, MOST, Score, of_variance
+from duckdb_priv.ordinary.sums import TABLE, Sums
 from duckdb_priv.ordinary.windows import TABLE as LAW
 from duckdb_priv.ordinary.windows import Windows
 from duckdb_priv.sqltext.quoting import literal
@@ -39,15 +31,150 @@ from duckdb_priv.sqltext.templates import body, fill, read
 
 ENDS = ("stderr", "low", "high")
 """The parts of an interval: fields of a struct, and suffixes of column names."""
-MOVED = (
-    "{stderr: abs((v).f) * (v).r.stderr, low: least((v).f * (v).r.low, (v).f * (v).r.high),"
-    " high: greatest((v).f * (v).r.low, (v).f * (v).r.high)}"
-)
-"""An interval times a factor."""
+OUTER: Mapping[type[exp.Expr], str] = {
+    exp.Sqrt: "0.5 / ({f})",
+    exp.Ln: "1 / ({x})",
+    exp.Exp: "{f}",
+    exp.Abs: "sign({x})",
+}
+"""Derivatives of functions f of x."""
+Factors = Mapping[str, str]
+"""Coefficients as SQL, by estimate."""
 
 
 class Together(float):
     """The confidence of simultaneous intervals: all intervals of a result hold at once."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of estimates: linear, a quotient of linear ones, or any other one with its derivatives."""
+
+    terms: Factors
+    """Coefficients, or derivatives."""
+    constant: str | None = "0"
+    """None if the function is not linear."""
+    quotient: tuple[str, Function, Function] | None = None
+    """A factor, and what is divided by what."""
+
+    def plus(self, other: Function) -> Function:
+        """Return the sum of two functions."""
+        terms = dict(self.terms)
+        for name, factor in other.terms.items():
+            terms[name] = f"{terms[name]} + {factor}" if name in terms else factor
+        if self.constant is None or other.constant is None:
+            return Function(terms, None)
+        parts = [each for each in (self.constant, other.constant) if each != "0"] or ["0"]
+        return Function(terms, parts[0] if len(parts) == 1 else "({}) + ({})".format(*parts))
+
+    def times(self, factor: str, operator: str = "*") -> Function:
+        """Return the function times a constant, or divided by it."""
+        terms = {name: _product(each, factor, operator) for name, each in self.terms.items()}
+        constant, quotient = self.constant, self.quotient
+        if constant not in (None, "0"):
+            constant = _product(str(constant), factor, operator)
+        if quotient is not None:
+            quotient = (_product(quotient[0], factor, operator), *quotient[1:])
+        return Function(terms, constant, quotient)
+
+
+def understand(value: exp.Expr, estimates: Collection[str]) -> Function | None:
+    """Understand a result as a function of the columns ``estimates``; None if it uses none or has no derivative.
+
+    >>> import sqlglot
+    >>> factor, above, below = understand(sqlglot.parse_one("round(100 * (a + 3) / b, 1)"), {"a", "b"}).quotient
+    >>> factor, above.terms, above.constant, below.terms
+    ('1', {'a': '100'}, '(3) * (100)', {'b': '1'})
+    >>> understand(sqlglot.parse_one("a - 2 * b"), {"a", "b"})
+    Function(terms={'a': '1', 'b': '-(2)'}, constant='0', quotient=None)
+    >>> understand(sqlglot.parse_one("1 - a / c"), {"a"})
+    Function(terms={'a': '-((1) / (c))'}, constant='1', quotient=None)
+    >>> understand(sqlglot.parse_one("sqrt(a)"), {"a"})
+    Function(terms={'a': '0.5 / (SQRT(a))'}, constant=None, quotient=None)
+    >>> understand(sqlglot.parse_one("upper(a)"), {"a"})
+    """
+    found = _function(value, estimates)
+    return found if found is not None and found.terms else None
+
+
+def _function(value: exp.Expr, estimates: Collection[str]) -> Function | None:
+    """Return a result as a function of the estimates; None if a part of it has no derivative."""
+    if not _estimates_in(value, estimates):
+        return Function({}, text(value))
+    if isinstance(value, exp.Column):
+        return Function({value.name: "1"})
+    inner = _within(value)
+    if inner is not None:
+        return _function(inner, estimates)
+    if not isinstance(value.this, exp.Expression):
+        return None
+    left, right = value.this, value.args.get("expression") or exp.Null()
+    one = _function(left, estimates)
+    if one is None or isinstance(value, exp.Neg):
+        return one and one.times("-1")
+    if isinstance(value, exp.Pow) and not _estimates_in(right, estimates):
+        outer = "({y}) * power({x}, ({y}) - 1)"
+    else:
+        outer = next((each for kind, each in OUTER.items() if isinstance(value, kind)), "")
+    if outer:
+        slope = outer.format(x=text(left), y=text(right), f=text(value))
+        return Function(one.times(slope).terms, None)
+    computed = isinstance(value, exp.Add | exp.Sub | exp.Mul | exp.Div)
+    two = _function(right, estimates) if computed else None
+    if two is None or isinstance(value, exp.Add | exp.Sub):
+        return two and one.plus(two if isinstance(value, exp.Add) else two.times("-1"))
+    operator = "*" if isinstance(value, exp.Mul) else "/"
+    if not two.terms:
+        return one.times(text(right), operator)
+    if operator == "/":
+        return _quotient(one, two, text(left), text(right))
+    if not one.terms:
+        return two.times(text(left))
+    return Function(one.times(text(right)).plus(two.times(text(left))).terms, None)
+
+
+def _quotient(one: Function, two: Function, above: str, below: str) -> Function:
+    """Return a quotient of two functions, which are ``above`` and ``below`` as SQL."""
+    derived = one.plus(two.times(f"-1 * ({above}) / ({below})")).times(below, "/")
+    if not one.terms or one.constant is None or two.constant is None:
+        return Function(derived.terms, None)
+    factor = "1"
+    if len(one.terms) == 1 and one.constant == "0":
+        # 100 * a / b is read as 100 * (a / b), so that the count a is recognized.
+        ((name, factor),) = one.terms.items()
+        one = Function({name: "1"})
+    return Function(derived.terms, None, (factor, one, two))
+
+
+def _estimates_in(value: exp.Expr, estimates: Collection[str]) -> bool:
+    return any(each.name in estimates and not each.table for each in nodes(value, exp.Column))
+
+
+def _within(value: exp.Expr) -> exp.Expr | None:
+    """Return the number inside a cast, a rounding or a guard against zero or NULL."""
+    found: exp.Expr | None = value.this
+    if isinstance(value, exp.Cast | exp.TryCast):
+        return found if value.to.is_type(*exp.DataType.NUMERIC_TYPES) else None
+    if isinstance(value, exp.Paren | exp.Round | exp.Nullif):
+        return found
+    if isinstance(value, exp.Coalesce):
+        nothing = all(isinstance(each, exp.Null | exp.Literal) for each in value.expressions)
+        return found if nothing else None
+    if isinstance(value, exp.Greatest):
+        nothing = all(isinstance(each, exp.Null) or is_zero(each) for each in value.expressions)
+        return found if nothing else None
+    guarded = only_branch(value)
+    return guarded and guarded[1]
+
+
+def _product(one: str, two: str, operator: str = "*") -> str:
+    if operator == "*" and one == "1":
+        return two
+    if operator == "*" and two == "1":
+        return one
+    if operator == "*" and two == "-1":
+        return f"-({one})"
+    return f"({one}) {operator} ({two})"
 
 
 @dataclass
@@ -67,7 +194,6 @@ class Intervals:
         self._records = Records(self.frame)
         self.taken = self._records.taken
         """Names of columns of the steps."""
-        self._score = Score(self._records)
         self._ends = StepColumns(self._records.taken)
         self._uncertain = {name for name, each in self.frame.measures.items() if not each.exact}
         self.windows = Windows(self._records, self._uncertain, self.chosen)
@@ -75,6 +201,7 @@ class Intervals:
         self.z = literal(NormalDist().inv_cdf((1 + self.confidence) / 2))
         if self._together:
             self.z = text(self.taken.fresh("z"))
+        self.sums = Sums(self._records, self.z)
 
     def items(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return the SELECT list with the ends of each interval after its result."""
@@ -107,12 +234,12 @@ class Intervals:
                 (estimates, select_sql(["*", f"{self._quantile()} AS {self.z}"], text(inner)))
             )
         tables, of_sets = text(estimates), ""
-        if self._score.laws.columns:
+        if self.sums.laws.columns:
             of_sets = text(names.fresh("laws"))
-            found.append((of_sets, self._score.laws.sql(laws)))
+            found.append((of_sets, self.sums.laws.sql(laws)))
             same = " AND ".join(
                 f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
-                for key in self._score.laws.keys
+                for key in self.sums.laws.keys
             )
             tables += f" JOIN {of_sets} ON {same}" if same else f" CROSS JOIN {of_sets}"
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
@@ -154,13 +281,13 @@ class Intervals:
         meaning = understand(value, {*self._uncertain, *self.windows.found})
         if meaning is None:
             return None
-        if isinstance(meaning, Ratio):
-            return self._ratio(meaning)
+        if meaning.quotient is not None:
+            return self._ratio(*meaning.quotient)
         if meaning.constant is not None:
             return str(interval(self._combination(meaning)))
         # Any other function is approximated by a linear one (the delta method). The interval is unknown if the value or
         # slope is not finite, or if the estimated variance is not positive.
-        nearby = of_variance("(w).x", "(w).v", self.z)
+        nearby = let("s", other("sum"), estimate="(w).x", of_other="{variance: (w).v}", z=self.z)
         known = f"CASE WHEN isfinite((w).x) AND isfinite((w).v) AND (w).v > 0 THEN {interval(Chain(nearby))} END"
         variance = self._variance(meaning.terms)
         return let("w", known, x=f"({text(value)})::DOUBLE", v=f"({variance})::DOUBLE")
@@ -177,7 +304,7 @@ class Intervals:
 
     def _numbers(self) -> list[str]:
         """Return the names of numbers that are needed besides those of the weights."""
-        found = self._score.laws.numbers
+        found = self.sums.laws.numbers
         reads = self.windows.reads_law or self._records.of_histogram
         return [*found, "own", "other"] if reads else found
 
@@ -211,81 +338,29 @@ class Intervals:
         return combination(parts, covariances, f"({constant})::DOUBLE")
 
     def _functional(self, name: str) -> str:
-        """Write the test input of a count or a sum."""
-        if name in self.windows.found:
-            return self._of_window(name)
-        known = self._score.functional(name, self.z)
-        if known is not None:
-            return known
-        if self._records.measures[name].counts:
-            return self._of_variance(name)
-        return of_variance(text(name), self._records.covariance(name, name), self.z)
+        """Write the test input of a sum, or of a window: that of its summands, with the window's own variance."""
+        window = self.windows.found.get(name)
+        if window is None:
+            return self.sums.functional(name)
+        variance = self.windows.covariance(name, name)
+        summand = self.sums.functional(window.of)
+        return let("w", ordinary("windowed"), estimate=text(name), variance=variance, u=summand)
 
-    def _of_variance(self, name: str) -> str:
-        """Write the test input of a count of which only the variance is known."""
-        variance = self._records.covariance(name, name)
-        most = MOST
-        if not self.frame.joined:
-            cell = self._records.cell(self._records.measures[name].cell)
-            most = self._records.summed(cell, "rows")
-        slope, step = self._slope(name), f"{self.step(name)} / 2"
-        return of_variance(
-            text(name), variance, self.z, least="0e0", most=most, slope=slope, step=step
-        )
-
-    def _of_window(self, name: str) -> str:
-        """Write the test input of a window: that of its summands, with the window's own variance."""
-        of = self.windows.found[name].of
-        return let(
-            "w",
-            "{estimate: (w).estimate, variance: (w).variance, there: (w).variance, rise: (w).u.rise, fall: (w).u.fall,"
-            " above: (w).u.above, below: (w).u.below, least: (w).u.least, most: 'inf'::DOUBLE, more: (w).u.more,"
-            " less: (w).u.less, z: (w).u.z}",
-            estimate=text(name),
-            variance=self.windows.covariance(name, name),
-            u=self._functional(of),
-        )
-
-    def _ratio(self, of: Ratio) -> str:
+    def _ratio(self, factor: str, one: Function, two: Function) -> str:
         """Write the interval of a quotient."""
-        above, below = of.above.terms, of.below.terms
-        plain = of.above.constant == of.below.constant == "0"
+        above, below = one.terms, two.terms
+        plain = one.constant == two.constant == "0"
         if plain and list(above.values()) == list(below.values()) == ["1"]:
-            (total,), (count,) = above, below
-            mean = self._mean(total, count)
+            mean = self.sums.mean(*above, *below)
             if mean is not None:
-                return let("v", MOVED, r=mean, f=of.factor) if of.factor != "1" else mean
+                return let("v", ordinary("moved"), r=mean, f=factor) if factor != "1" else mean
         together = not self.windows.found.keys().isdisjoint([*above, *below])
-        least = "0e0" if plain and self._counts(above) and self._counts(below) else LEAST
+        least = "0e0" if plain and self._counts(above) and self._counts(below) else "'-inf'::DOUBLE"
         covariance = self._variance(above, below, "-1", together=together)
-        top, bottom = (str(self._combination(each)) for each in (of.above, of.below))
-        factor = f"({of.factor})::DOUBLE"
-        return str(quotient(top, bottom, covariance, least=least, factor=factor))
+        top, bottom = (str(self._combination(each)) for each in (one, two))
+        return str(quotient(top, bottom, covariance, least=least, factor=f"({factor})::DOUBLE"))
 
-    def _mean(self, total: str, count: str) -> str | None:
-        """Write the interval of a mean: the least amount plus the mean excess above it; None if it is no mean.
-
-        The mean of amounts that all grow by one grows by one, with both ends.
-        """
-        if (
-            not {total, count} <= self._records.measures.keys()
-            or not self._records.measures[count].counts
-        ):
-            return None
-        known = self._score.mean(total, count, self.z)
-        if known is not None or self._records.measures[total].counts:
-            return known
-        least = self._records.least(total)
-        covariance, of_total = (self._score.covariance(total, each) for each in (count, total))
-        # As the covariance: by the histogram's noise in each value, not in the set of values.
-        of_count = self._records.covariance(count, count)
-        variance = f"{of_total} - 2 * {least} * {covariance} + {least} ** 2 * {of_count}"
-        excess = of_variance(f"{text(total)} - {least} * {text(count)}", variance, self.z)
-        moved = f"{covariance} - {least} * {of_count}"
-        below = self._of_variance(count)
-        return str(quotient(excess, below, moved, least=LEAST, constant=least))
-
-    def _counts(self, terms: Summands) -> bool:
+    def _counts(self, terms: Factors) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
         names = [
             self.windows.found[each].of if each in self.windows.found else each for each in terms
@@ -299,14 +374,12 @@ class Intervals:
     def _covariance(self, one: str, two: str, sign: str, *, together: bool) -> str:
         if not self.windows.found.keys().isdisjoint((one, two)):
             return self.windows.covariance(one, two)
-        return (
-            self.windows.of_group(one, two) if together else self._score.covariance(one, two, sign)
-        )
+        return self.windows.of_group(one, two) if together else self.sums.covariance(one, two, sign)
 
     def _variance(
         self,
-        terms: Summands,
-        others: Summands | None = None,
+        terms: Factors,
+        others: Factors | None = None,
         sign: str = "",
         *,
         together: bool = False,
@@ -315,27 +388,9 @@ class Intervals:
         parts = []
         together = together or not self.windows.found.keys().isdisjoint(terms)
         for one, factor in terms.items():
-            for two, other in (terms if others is None else others).items():
-                product = " * ".join(f"({each})" for each in (factor, other) if each != "1")
-                of_both = sign or f"sign(({factor}) * ({other}))"
+            for two, times in (terms if others is None else others).items():
+                product = " * ".join(f"({each})" for each in (factor, times) if each != "1")
+                of_both = sign or f"sign(({factor}) * ({times}))"
                 covariance = self._covariance(one, two, of_both, together=together)
                 parts.append(f"{product} * {covariance}" if product else covariance)
         return " + ".join(parts) or "0"
-
-    def step(self, name: str) -> str:
-        """Return the column with the most that one record can change a count or sum."""
-        weighed = self._records.weighed(name)
-        return self._records.estimates.take(f"coalesce(max({weighed}) - min({weighed}), 0)", "step")
-
-    def _slope(self, name: str) -> str:
-        """Return the column with the increase in a count's variance for one more counted record.
-
-        Let reports add a or b to a count, on average 1 for counted records and 0 for others. Then the variances of the
-        two kinds of records differ by a + b - 1. If a = b, all records are counted, without noise.
-        """
-        weighed = self._records.weighed(name)
-        differ = f"max({weighed}) - min({weighed}) > 1e-9"
-        slope = (
-            f"CASE WHEN {differ} THEN greatest(max({weighed}) + min({weighed}) - 1, 0) ELSE 0 END"
-        )
-        return self._records.estimates.take(slope, "slope")

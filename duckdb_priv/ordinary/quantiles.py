@@ -18,7 +18,7 @@ from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.intervals import Intervals, Together
 from duckdb_priv.ordinary.names import LINE, Names, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import fill, sections
+from duckdb_priv.sqltext.templates import fill, place, sections
 
 BETWEEN = "a quantile between two values is known of numbers alone; write quantile_disc(x, 0.5)"
 """The message for a quantile of dates or texts that interpolates."""
@@ -59,7 +59,7 @@ class Quantiled:
             by = f"PARTITION BY {', '.join(map(text, counted.keys))} "
         places = {
             "n": text(measure[0]), "value": text(counted.value), "by": by, "by_all": by.strip(),
-            "estimates": text(estimates),
+            "estimates": text(estimates), "between": literal(BETWEEN),
         }  # fmt: skip
         taken = Names({*counted.frame.keys, measure[0], *quantiles})
         has_ends = self._confidence is not None and not measure[1].exact
@@ -81,18 +81,20 @@ class Quantiled:
         selected = groups.copy()
         for name, quantile in quantiles.items():
             one = places | {"share": f"({text(quantile.share)})"}
-            one["at_most"] = _filled("at_most", one)
-            one["quantile"] = _estimate(quantile, one)
+            kind = "descending" if quantile.descending else "discrete"
+            one["quantile"] = _written("continuous" if quantile.continuous else kind, one)
             selected.append(f"{one['quantile']} AS {text(name)}")
             if has_ends:
+                kind = "continuous_" if quantile.continuous else ""
+                one |= {"low": place(f"{kind}lower"), "high": place(f"{kind}upper")}
                 self.ends[name] = f"{name}_ends"
                 columns.append(self.ends[name])
-                selected.append(f"{_ends(quantile, one)} AS {text(self.ends[name])}")
+                selected.append(f"{_written('ends', one)} AS {text(self.ends[name])}")
         places["ranked"] = text(self._names.fresh("ranked"))
         monotone, result = (self._names.fresh(each) for each in ("distribution", "quantiles"))
         self._steps += [
-            (places["ranked"], _filled("ranked", places)),
-            (monotone, _filled("monotone", places)),
+            (places["ranked"], _written("ranked", places)),
+            (monotone, _written("monotone", places)),
             (result, select_sql(selected, text(monotone), groups=groups)),
         ]
         self._tables.append((text(result), counted.keys, columns))
@@ -123,44 +125,11 @@ def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[st
         "running_variance": windows.covariance(running, running),
         "covariance": windows.covariance(running, total),
         "total_variance": windows.covariance(total, total),
-        "step": intervals.step(n),
+        "step": intervals.sums.step(n),
         "z": intervals.z,
     }
 
 
-def _estimate(quantile: Quantile, places: Mapping[str, str]) -> str:
-    if not quantile.continuous:
-        return _filled("descending" if quantile.descending else "discrete", places)
-    place = _filled("place", places)
-    at = {
-        f"at_{side}": _filled("at", {**places, "place": f"{function}({place})"})
-        for side, function in (("floor", "floor"), ("ceiling", "ceil"))
-    }
-    numbers = {name: _number(sql) for name, sql in at.items()}
-    between = {"known": at["at_floor"], "place": place, "between": literal(BETWEEN)}
-    return _filled("continuous", {**places, **numbers, **between})
-
-
-def _number(sql: str) -> str:
-    """Write a value as a number, by its text; NULL for a date or another text."""
-    return _filled("number", {"number": sql})
-
-
-def _ends(quantile: Quantile, places: Mapping[str, str]) -> str:
-    share = places["share"]
-    variance = (
-        f"{places['running_variance']} - 2 * {share} * {places['covariance']}"
-        f" + {share} ** 2 * {places['total_variance']}"
-    )
-    best = _filled("surely", {**places, "variance": variance, "sign": "+"})
-    worst = _filled("surely", {**places, "variance": variance, "sign": "-"})
-    given = {**places, "at_best": best, "at_worst": worst}
-    ends = {name: _filled(name, given) for name in ("lower", "upper")}
-    if quantile.continuous:
-        ends = {name: _number(sql) for name, sql in ends.items()}
-    numbers = {name: _number(f"i.{name}") for name in ("low", "high")}
-    return _filled("ends", {**given, **ends, **numbers})
-
-
-def _filled(name: str, places: Mapping[str, str]) -> str:
-    return fill(_sql()[name], places).replace("\n", LINE)
+def _written(name: str, places: Mapping[str, str]) -> str:
+    """Write a section with all sections that it names."""
+    return fill(_sql()[name], {**_sql(), **places}).replace("\n", LINE)

@@ -460,7 +460,13 @@ class Records:
                 groups.append(frame.column(self._shrinkage))
         return frame.select(
             [*frame.selected_keys, *carried, *sets, *self._outcomes.selected],
-            frame.classes(cells, laws, [self._cell_number], self._positions, self._shrinkage),
+            frame.classes(
+                text(cells),
+                laws,
+                [*of.columns, self._cell_number],
+                self._positions,
+                self._shrinkage,
+            ),
             groups,
         )
 

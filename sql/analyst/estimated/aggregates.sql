@@ -162,26 +162,3 @@ variance: 0e0, of_count: 0e0, covariance: 0e0, low: 'inf'::DOUBLE, high: '-inf':
 
 -- name: kept
 variance: p.variance, of_count: p.of_count, covariance: p.covariance, low: p.low, high: p.high, records: p.records
-
--- name: other_count
--- What is tested of a count of which no more is known, over s: slope and step are as between the extremes of what a record adds.
--- If all records add the same, all are counted, and there is no noise.
-{estimate: s.estimate, variance: s.of_other.of_count, there: s.of_other.of_count,
- rise: CASE WHEN s.of_other.high - s.of_other.low > 1e-9 THEN greatest(s.of_other.high + s.of_other.low - 1, 0) ELSE 0 END,
- fall: CASE WHEN s.of_other.high - s.of_other.low > 1e-9 THEN -greatest(s.of_other.high + s.of_other.low - 1, 0) ELSE 0 END,
- above: greatest(s.of_other.high - s.of_other.low, 0) / 2, below: greatest(s.of_other.high - s.of_other.low, 0) / 2,
- least: 0e0, most: s.of_other.records, more: 0e0, less: 0e0, z: @z@}
-
--- name: other_sum
--- The same of a sum.
-{estimate: s.estimate, variance: s.of_other.variance, there: s.of_other.variance, rise: 0e0, fall: 0e0, above: 0e0, below: 0e0,
- least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: @z@}
-
--- name: other_excess
--- The same of the excess over the least amount, over q: the mean of amounts that all grow by one grows by one, with both ends.
-{estimate: q.amounts.estimate - q.least * q.count.estimate, variance: @of_excess@, there: @of_excess@, rise: 0e0, fall: 0e0,
- above: 0e0, below: 0e0, least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: @z@}
-
--- name: of_excess
--- The variance of that sum.
-q.amounts.of_other.variance - 2 * q.least * q.amounts.of_other.covariance + q.least ** 2 * q.amounts.of_other.of_count

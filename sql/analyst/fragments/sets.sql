@@ -2,7 +2,7 @@
 -- is in a group, its scale, an amount), and what is made of such sums. A sum is that over the rows of c * h, with h the weight of
 -- the row for the set, the sum of W[x, y] over the values x of the set. Derivation: mechanism/comparison.md.
 --
--- How a row's weight is found differs from form to form (estimator/sets.py, ordinary/score.py); what follows from the sums does
+-- How a row's weight is found differs from form to form (estimator/sets.py, ordinary/sums.py); what follows from the sums does
 -- not. Over s:
 --
 --   estimate, doubled    sum of c * h and of c ** 2 * h
@@ -180,6 +180,29 @@ b.noise - b.d_shrinkage * b.d_mean * b.c_noise - b.c_shrinkage * b.c_mean * b.d_
  share: CASE WHEN q.published IS NULL THEN 0 ELSE coalesce(least((q.amounts.total - q.amounts.opposite - q.least * q.count.total) ** 2
      / nullif(q.amounts.squares - 2 * q.least * q.products.squares + q.least ** 2 * q.count.squares, 0) / q.published, 1), 0) END,
  law: q.count.law, beta: q.count.beta, k: q.count.k, classes: q.count.classes, z: q.count.z}
+
+-- name: other_count
+-- What is tested of a count of which only the variance is known, over s: slope and step are as between the extremes of what a
+-- record adds. If all records add the same, all are counted, and there is no noise.
+{estimate: s.estimate, variance: s.of_other.of_count, there: s.of_other.of_count,
+ rise: CASE WHEN s.of_other.high - s.of_other.low > 1e-9 THEN greatest(s.of_other.high + s.of_other.low - 1, 0) ELSE 0 END,
+ fall: CASE WHEN s.of_other.high - s.of_other.low > 1e-9 THEN -greatest(s.of_other.high + s.of_other.low - 1, 0) ELSE 0 END,
+ above: greatest(s.of_other.high - s.of_other.low, 0) / 2, below: greatest(s.of_other.high - s.of_other.low, 0) / 2,
+ least: 0e0, most: s.of_other.records, more: 0e0, less: 0e0, z: s.z}
+
+-- name: other_sum
+-- The same of a sum.
+{estimate: s.estimate, variance: s.of_other.variance, there: s.of_other.variance, rise: 0e0, fall: 0e0, above: 0e0, below: 0e0,
+ least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: s.z}
+
+-- name: other_excess
+-- The same of the excess over the least amount, over q: the mean of amounts that all grow by one grows by one, with both ends.
+{estimate: q.amounts.estimate - q.least * q.count.estimate, variance: @of_excess@, there: @of_excess@, rise: 0e0, fall: 0e0,
+ above: 0e0, below: 0e0, least: '-inf'::DOUBLE, most: 'inf'::DOUBLE, more: 0e0, less: 0e0, z: q.count.z}
+
+-- name: of_excess
+-- The variance of that sum.
+q.amounts.of_other.variance - 2 * q.least * q.amounts.of_other.covariance + q.least ** 2 * q.amounts.of_other.of_count
 
 -- name: nearest
 -- The variance of u by its line at the possible value that is nearest to the estimate, and no less than the one that is estimated.

@@ -52,3 +52,12 @@
 -- name: inflation
 -- The factor by which copying enlarges a record's part of the variance.
 CASE WHEN @scale@ > 1 THEN @scale@ + 0.25 / @scale@ ELSE 1 END
+
+-- name: windowed
+-- What is tested of a window over sums: that of one of its summands, u, with the window's own variance. Over w.
+{estimate: w.estimate, variance: w.variance, there: w.variance, rise: w.u.rise, fall: w.u.fall, above: w.u.above, below: w.u.below,
+ least: w.u.least, most: 'inf'::DOUBLE, more: w.u.more, less: w.u.less, z: w.u.z}
+
+-- name: moved
+-- An interval r times a factor f, over v.
+{stderr: abs(v.f) * v.r.stderr, low: least(v.f * v.r.low, v.f * v.r.high), high: greatest(v.f * v.r.low, v.f * v.r.high)}

@@ -21,42 +21,57 @@ FROM @ranked@
 
 -- name: discrete
 -- The smallest value that reaches the share.
-min(@value@) FILTER (WHERE round(@at_most@, 6) >= round(@share@ * @total@, 6) AND round(@total@, 6) > 0)
+min(@value@) FILTER (WHERE round(@at_most@, 6) >= round(@share@ * @total@, 6) AND @known@)
 
 -- name: descending
 -- The same counted from the largest value.
-coalesce(min(@value@) FILTER (WHERE round(@at_most@, 6) > round(@share@ * @total@, 6) AND round(@total@, 6) > 0),
-  max(@value@) FILTER (WHERE round(@total@, 6) > 0))
+coalesce(min(@value@) FILTER (WHERE round(@at_most@, 6) > round(@share@ * @total@, 6) AND @known@),
+  max(@value@) FILTER (WHERE @known@))
 
 -- name: place
 -- The rank of the share among the records, from 0.
 greatest(round(@share@ * (@total@ - 1), 6), 0)
 
--- name: at
--- The value of the record with a given rank.
-min(@value@) FILTER (WHERE round(@at_most@, 6) > @place@ AND round(@total@, 6) > 0)
+-- name: known
+-- Whether there are records, so that one has the rank.
+round(@total@, 6) > 0
+
+-- name: at_floor
+-- The value of the record with that rank, rounded down.
+min(@value@) FILTER (WHERE round(@at_most@, 6) > floor(@place@) AND @known@)
+
+-- name: at_ceiling
+min(@value@) FILTER (WHERE round(@at_most@, 6) > ceil(@place@) AND @known@)
 
 -- name: continuous
 -- As far between two values as the share lies between their records. Texts of numbers become numbers, those of dates do not.
 [CASE WHEN r.known AND r.lower IS NULL THEN error(@between@) ELSE r.lower + (r.upper - r.lower) * r.part END
- FOR r IN [{known: @known@ IS NOT NULL, lower: @at_floor@, upper: @at_ceiling@, part: max(@place@ - floor(@place@))}]][1]
+ FOR r IN [{known: @at_floor@ IS NOT NULL, lower: TRY_CAST(CAST(@at_floor@ AS VARCHAR) AS DOUBLE),
+     upper: TRY_CAST(CAST(@at_ceiling@ AS VARCHAR) AS DOUBLE), part: max(@place@ - floor(@place@))}]][1]
 
--- name: number
-TRY_CAST(CAST(@number@ AS VARCHAR) AS DOUBLE)
+-- name: variance
+-- The variance of how far the distribution function is above the share.
+@running_variance@ - 2 * @share@ * @covariance@ + @share@ ** 2 * @total_variance@
+
+-- name: reach
+-- How far it may be above what is estimated, or below.
+(@z@ * sqrt(greatest(@variance@, 0)) + @step@ / 2)
 
 -- name: lower
-min(@value@) FILTER (WHERE @at_best@ >= -1e-6)
+min(@value@) FILTER (WHERE @below@ - @share@ * @total@ + @reach@ >= -1e-6)
 
 -- name: upper
-coalesce(max(@following@) FILTER (WHERE @at_worst@ < -1e-6), min(@value@))
+coalesce(max(@following@) FILTER (WHERE @below@ - @share@ * @total@ - @reach@ < -1e-6), min(@value@))
 
--- name: surely
--- How far the distribution function is above the share, at most and at least.
-@below@ - @share@ * @total@ @sign@ (@z@ * sqrt(greatest(@variance@, 0)) + @step@ / 2)
+-- name: continuous_lower
+TRY_CAST(CAST(@lower@ AS VARCHAR) AS DOUBLE)
+
+-- name: continuous_upper
+TRY_CAST(CAST(@upper@ AS VARCHAR) AS DOUBLE)
 
 -- name: ends
 -- The smallest value that may reach the share, and the one after the largest that may not; the estimate lies between them.
 -- Dates and texts have no standard error.
-[{stderr: (@high@ - @low@) / (2 * @z@), low: i.low, high: i.high}
- FOR i IN [{low: least(@quantile@, @lower@), high: greatest(@quantile@, @upper@)}]
+[{stderr: (TRY_CAST(CAST(i.high AS VARCHAR) AS DOUBLE) - TRY_CAST(CAST(i.low AS VARCHAR) AS DOUBLE)) / (2 * @z@), low: i.low, high: i.high}
+ FOR i IN [{low: least(@quantile@, @low@), high: greatest(@quantile@, @high@)}]
  IF @quantile@ IS NOT NULL][1]
