@@ -14,6 +14,7 @@ from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
 from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
 from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.estimator.set_formulas import (
+    NOTHING_HIDDEN,
     covariance_from_histogram,
     functional,
     interval,
@@ -120,16 +121,14 @@ class Ends:
 
     def _mean(self) -> str:
         counted = "list_filter((m).rows, lambda e: (e).d)"
+        products = {"product": "e.u * e.c * e.d * e.h", "squares": "e.u * e.c * e.d"}
+        products["plain_squares"] = f"{self._plain} * e.c * e.d"
         given = struct(
             known="(m).known",
             attribute="(m).attribute",
             amounts=self._sums("e.c"),
             count=self._sums("e.d", "(m).count"),
-            products=struct(
-                product=self._summed("e.u * e.c * e.d * e.h"),
-                squares=self._summed("e.u * e.c * e.d"),
-                plain_squares=self._summed(f"{self._plain} * e.c * e.d"),
-            ),
+            products=struct(**{name: self._summed(of) for name, of in products.items()}),
             covariance=self._covariance("e.c", "e.d"),
             published=self._published if self._from_histogram else "NULL",
             least=f"coalesce(list_min([(e).c FOR e IN {counted}]), 0e0)",
@@ -142,13 +141,10 @@ class Ends:
     def _opened(self, count: str = "0e0") -> Chain:
         """Write the struct m: the facts about the rows, and the estimates."""
         fields = ("rows", "cells", "known", "attribute", "set", "factors")
-        opened = struct(
-            **{each: f"(m).known.{each}" for each in fields},
-            estimate="(m).estimate",
-            count="(m).count",
-        )
+        opened = {each: f"(m).known.{each}" for each in fields}
+        opened |= {each: f"(m).{each}" for each in ("estimate", "count")}
         asked = struct(known="_priv_known(_rows)", estimate="_estimate", count=count)
-        return Chain(asked, ("m", opened))
+        return Chain(asked, ("m", struct(**opened)))
 
     def _by_form(self, over: str, kind: str = "") -> str:
         """Write the test input of a sum, over s, or of a mean, over q, for each attribute."""
@@ -186,16 +182,10 @@ class Ends:
             sampled = f" + e.a * {both}" if self._form.scaled else ""
             return self._summed(f"e.s * {noise} * {both}{sampled}")
         shrinkage = "(_priv_law((m).attribute, (m).set, 0e0, (m).factors)).shrinkage"
-        return covariance_from_histogram(
-            [
-                self._summed(f"e.s * {noise}{each}")
-                for each in (f" * {both}", f" * {c}", f" * {d}", "")
-            ],
-            [self._summed(f"e.n * {each}") for each in (c, d)],
-            [shrinkage, shrinkage],
-            self._summed("e.n"),
-            self._published,
-        )
+        times = (f" * {both}", f" * {c}", f" * {d}", "")
+        noises = [self._summed(f"e.s * {noise}{each}") for each in times]
+        totals, rows = [self._summed(f"e.n * {each}") for each in (c, d)], self._summed("e.n")
+        return covariance_from_histogram(noises, totals, [shrinkage] * 2, rows, self._published)
 
     def _share(self, c: str) -> str:
         if not self._from_histogram:
@@ -222,9 +212,7 @@ class Ends:
             law=f"CASE WHEN (m).known THEN _priv_law((m).attribute, (m).set, {noisy}, (m).factors) END",
             share=self._share(c),
             z=Z,
-            beta="1e0",
-            k="0e0",
-            classes="0e0",
+            **NOTHING_HIDDEN,
             doubled=self._summed(f"e.u * {c} ** 2 * e.h"),
             squares=self._summed(f"e.u * {c} ** 2"),
             plain_squares=self._summed(f"{self._plain} * {c} ** 2"),

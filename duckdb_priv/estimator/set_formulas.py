@@ -14,6 +14,8 @@ from duckdb_priv.sqltext.templates import expand, sections
 
 FRAGMENTS = "analyst/fragments"
 NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
+NOTHING_HIDDEN = {"beta": "1e0", "k": "0e0", "classes": "0e0"}
+"""Fields of sums over perturbed records, of which every one is published."""
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
 """Terms of the score test. The catalog may hold them for single values; for sets they follow from two averages."""
 
@@ -118,14 +120,9 @@ def quotient(
 ) -> Chain:
     """Return the interval of ``constant + factor * above / below``; these two are test inputs."""
     given = struct(
-        a=dense(above),
-        b=dense(below),
-        covariance=covariance,
-        least=least,
-        most=most,
-        factor=factor,
+        a=dense(above), b=dense(below), covariance=covariance, least=least, most=most, factor=factor,
         constant=constant,
-    )
+    )  # fmt: skip
     return Chain(given, *quotient_steps())
 
 
@@ -171,19 +168,11 @@ def covariance_from_histogram(
 
     ``noises`` are sums of the noise times both coefficients, each of them, and neither.
     """
-    names = ("noise", "c_noise", "d_noise", "every_noise")
     c_mean, d_mean = (f"{each} / {published}" for each in totals)
-    return let(
-        "b",
-        formula("from_histogram"),
-        **dict(zip(names, noises, strict=True)),
-        c_mean=c_mean,
-        d_mean=d_mean,
-        c_shrinkage=shrinkages[0],
-        d_shrinkage=shrinkages[1],
-        rows=rows,
-        published=published,
-    )
+    given = dict(zip(("noise", "c_noise", "d_noise", "every_noise"), noises, strict=True))
+    given |= {"c_mean": c_mean, "d_mean": d_mean}
+    given |= dict(zip(("c_shrinkage", "d_shrinkage"), shrinkages, strict=True))
+    return let("b", formula("from_histogram"), **given, rows=rows, published=published)
 
 
 def share_of_table(total: str, squares: str, published: str) -> str:
@@ -194,12 +183,9 @@ def share_of_table(total: str, squares: str, published: str) -> str:
 def law_of_sample(own: str) -> str:
     """Write the law of a set of values of sampled records: each is there with the probability ``own``."""
     return struct(
-        slope=f"1 - {own}",
-        half_step="0.5e0",
-        upward=f"1 - 2 * {own}",
-        downward=f"2 * {own} - 1",
+        slope=f"1 - {own}", half_step="0.5e0", upward=f"1 - 2 * {own}", downward=f"2 * {own} - 1",
         shrinkage="0e0",
-    )
+    )  # fmt: skip
 
 
 def law_of_scales(slope: str, size: str, noisy: str, known: str) -> str:
@@ -210,13 +196,10 @@ def law_of_scales(slope: str, size: str, noisy: str, known: str) -> str:
     """
     some = f"CASE WHEN {known} THEN 0 ELSE 1 END"
     return struct(
-        slope=f"{some} * {slope}",
-        half_step=f"{some} * (1 + {size} * {noisy}) / 2",
-        upward=f"{some} * (1 + {slope} * {noisy})",
-        downward=f"{some} * (1 - {slope} * {noisy})",
-        shrinkage="0e0",
-        noisy=noisy,
-    )
+        slope=f"{some} * {slope}", half_step=f"{some} * (1 + {size} * {noisy}) / 2",
+        upward=f"{some} * (1 + {slope} * {noisy})", downward=f"{some} * (1 - {slope} * {noisy})",
+        shrinkage="0e0", noisy=noisy,
+    )  # fmt: skip
 
 
 def mistake(*conditions: tuple[str, str]) -> str:

@@ -74,14 +74,8 @@ class SetLaws(StructFields):
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
         law = re.sub(rf"\(k\)\.({'|'.join(known)})\b", r"(k).known.\1", ordinary("law"))
         given = {name: f"{sql}::DOUBLE" for name, sql in known.items()}
-        return let(
-            "k",
-            law,
-            known=f"CASE WHEN len({places}) = 1 THEN {struct(**given)} END",
-            inside=inside,
-            outside=outside,
-            shrinkage="0e0",
-        )
+        known_law = f"CASE WHEN len({places}) = 1 THEN {struct(**given)} END"
+        return let("k", law, known=known_law, inside=inside, outside=outside, shrinkage="0e0")
 
     def _law_of_symmetric(self, values: str | None) -> str:
         """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
@@ -92,13 +86,11 @@ class SetLaws(StructFields):
         lean = self.keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
         return self.make(
             struct(
-                slope=f"{some} * ({lean} - 1)",
-                half_step=f"{some} * ({self._step} / 2)",
-                upward=f"{some} * {lean}",
-                downward=f"{some} * (2 - {lean})",
+                slope=f"{some} * ({lean} - 1)", half_step=f"{some} * ({self._step} / 2)",
+                upward=f"{some} * {lean}", downward=f"{some} * (2 - {lean})",
                 shrinkage=f"{some} * (1 - 1 / {self._step})",
             )
-        )
+        )  # fmt: skip
 
     def _law_of_blocks(self, values: str | None) -> str:
         """Write the law if a row's weight depends on how many of the values its block holds."""

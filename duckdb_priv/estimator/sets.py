@@ -16,6 +16,7 @@ from duckdb_priv.estimator.forms import FORMS, last_shown
 from duckdb_priv.estimator.lets import Chain, each, placed, struct
 from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
+    NOTHING_HIDDEN,
     chosen,
     covariance_from_histogram,
     dense,
@@ -86,13 +87,10 @@ class Sets(SetLaws):
         if not self.form.from_histogram:
             return noise
         published, rows = self.constant("rows"), (one.rows, two.rows, self.every)
-        return covariance_from_histogram(
-            [noise, *(self._noise(each, one.values, two.values) for each in rows)],
-            [self.total(one.rows), self.total(two.rows)],
-            [f"({self._law(each.values)}).shrinkage" for each in (one, two)],
-            self.total(self.every),
-            published,
-        )
+        noises = [noise, *(self._noise(each, one.values, two.values) for each in rows)]
+        totals = [self.total(each) for each in rows]
+        shrinkages = [f"({self._law(each.values)}).shrinkage" for each in (one, two)]
+        return covariance_from_histogram(noises, totals[:2], shrinkages, totals[2], published)
 
     def functional(self, part: Part) -> Chain:
         """Return the test input of one sum."""
@@ -168,7 +166,7 @@ class Sets(SetLaws):
     def _sampled(self, part: Part) -> dict[str, str]:
         """Return the fields for a sample, in which small classes may be hidden."""
         if self.form.perturbed:
-            return {"beta": "1e0", "k": "0e0", "classes": "0e0"}
+            return NOTHING_HIDDEN
         classes = (
             f"{self.constant('classes')} * {self._size(part.values)} / {self.take(self._of.size())}"
         )

@@ -104,6 +104,22 @@ class Quantile:
     descending: bool = False
     """Whether records are counted from the largest value. Of two valid quantiles, the result is then the upper one."""
     conditions: tuple[exp.Expr, ...] = ()
+    of_list: tuple[Quantile, ...] = ()
+    """One quantile for each of a list of shares, if there is a list."""
+
+    def at(self, share: exp.Expr) -> Quantile:
+        """Return the quantile at another share, which counts from the largest value if it is negative."""
+        if first(share, exp.Column, exp.Array):
+            raise QueryRefused(
+                "the shares of quantiles are numbers, such as 0.5, or a list of numbers",
+                hint="write quantile_cont(x, 0.25), or quantile_cont(x, [0.25, 0.75])",
+            )
+        descending = self.descending
+        if isinstance(share, exp.Neg):
+            descending, share = not descending, share.this
+        if descending:
+            share = exp.paren(exp.Sub(this=exp.Literal.number(1), expression=exp.paren(share)))
+        return replace(self, share=share, descending=descending)
 
 
 def name_of(function: exp.Expr) -> str:
@@ -241,25 +257,6 @@ def _parsed(formula: str) -> exp.Expr:
     return found
 
 
-def each_of_list(node: exp.Expr) -> list[exp.Expr]:
-    """Return one quantile call for each of a list of shares; an empty list for any other node.
-
-    >>> import sqlglot
-    >>> several = sqlglot.parse_one("quantile_cont(a, [0.1, 0.9])", dialect="duckdb")
-    >>> [each.sql("duckdb") for each in each_of_list(several)]
-    ['QUANTILE_CONT(a, 0.1)', 'QUANTILE_CONT(a, 0.9)']
-    """
-    if not isinstance(unwrapped(node), QUANTILES):
-        return []
-    shares = next(iter(nodes(unwrapped(node), exp.Array)), None)
-    found = []
-    for each in shares.expressions if shares is not None else ():
-        one = node.copy()
-        next(iter(nodes(unwrapped(one), exp.Array))).replace(each.copy())
-        found.append(one)
-    return found
-
-
 def _quantile(node: exp.Expr) -> Quantile | None:
     """Parse a quantile; None for any other node.
 
@@ -267,6 +264,9 @@ def _quantile(node: exp.Expr) -> Quantile | None:
     >>> found = _quantile(sqlglot.parse_one("percentile_disc(0.9) WITHIN GROUP (ORDER BY a DESC)", dialect="duckdb"))
     >>> found.value.sql(), found.share.sql(), found.continuous
     ('a', '(1 - (0.9))', False)
+    >>> found = _quantile(sqlglot.parse_one("quantile_cont(a, [0.1, 0.9])", dialect="duckdb"))
+    >>> [each.share.sql() for each in found.of_list]
+    ['0.1', '0.9']
     """
     function = unwrapped(node)
     if not isinstance(function, QUANTILES):
@@ -280,19 +280,13 @@ def _quantile(node: exp.Expr) -> Quantile | None:
         value, share = ordered.this, function.this
     if isinstance(value, exp.Distinct) or share is None:
         raise refusal(f"{name_of(function)}(DISTINCT …)")
-    if first(share, exp.Column, exp.Array):
-        raise QueryRefused(
-            "the shares of quantiles are numbers, such as 0.5, or a list of numbers",
-            hint="write quantile_cont(x, 0.25), or quantile_cont(x, [0.25, 0.75])",
-        )
     descending = ordered is not None and bool(ordered.args.get("desc"))
-    if isinstance(share, exp.Neg):
-        descending, share = not descending, share.this
-    if descending:
-        share = exp.paren(exp.Sub(this=exp.Literal.number(1), expression=exp.paren(share)))
-    return Quantile(
+    whole = Quantile(
         value, share, isinstance(function, CONTINUOUS), descending, tuple(without_filter(node)[1])
     )
+    if isinstance(share.unnest(), exp.Array) and share.unnest().expressions:
+        return replace(whole, of_list=tuple(map(whole.at, share.unnest().expressions)))
+    return whole.at(share)
 
 
 def refusal(name: str) -> QueryRefused:

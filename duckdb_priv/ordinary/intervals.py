@@ -330,9 +330,8 @@ class Intervals:
         if list(terms.values()) == ["1"] and constant == "0":
             return Chain(self._functional(next(iter(terms))))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
-        together = not self.windows.found.keys().isdisjoint(terms)
         covariances = [
-            self._covariance(one, two, f"sign(({terms[one]}) * ({terms[two]}))", together=together)
+            self._covariance(one, two, f"sign(({terms[one]}) * ({terms[two]}))", terms)
             for one, two in combinations(terms, 2)
         ]
         return combination(parts, covariances, f"({constant})::DOUBLE")
@@ -354,43 +353,34 @@ class Intervals:
             mean = self.sums.mean(*above, *below)
             if mean is not None:
                 return let("v", ordinary("moved"), r=mean, f=factor) if factor != "1" else mean
-        together = not self.windows.found.keys().isdisjoint([*above, *below])
         least = "0e0" if plain and self._counts(above) and self._counts(below) else "'-inf'::DOUBLE"
-        covariance = self._variance(above, below, "-1", together=together)
+        covariance = self._variance(above, below, "-1")
         top, bottom = (str(self._combination(each)) for each in (one, two))
         return str(quotient(top, bottom, covariance, least=least, factor=f"({factor})::DOUBLE"))
 
     def _counts(self, terms: Factors) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
-        names = [
-            self.windows.found[each].of if each in self.windows.found else each for each in terms
-        ]
-        return (
-            len(names) == 1
-            and names[0] in self._records.measures
-            and self._records.measures[names[0]].counts
-        )
+        found = self.windows.found
+        names = [found[each].of if each in found else each for each in terms]
+        measures = [self._records.measures.get(each) for each in names]
+        return len(measures) == 1 and measures[0] is not None and measures[0].counts
 
-    def _covariance(self, one: str, two: str, sign: str, *, together: bool) -> str:
-        if not self.windows.found.keys().isdisjoint((one, two)):
+    def _covariance(self, one: str, two: str, sign: str, among: Collection[str]) -> str:
+        """Write the covariance of two of the columns ``among``; ``sign`` is that of the product of their factors."""
+        windows = self.windows.found.keys()
+        if not windows.isdisjoint((one, two)):
             return self.windows.covariance(one, two)
-        return self.windows.of_group(one, two) if together else self.sums.covariance(one, two, sign)
+        if not windows.isdisjoint(among):
+            return self.windows.of_group(one, two)
+        return self.sums.covariance(one, two, sign)
 
-    def _variance(
-        self,
-        terms: Factors,
-        others: Factors | None = None,
-        sign: str = "",
-        *,
-        together: bool = False,
-    ) -> str:
+    def _variance(self, terms: Factors, others: Factors | None = None, sign: str = "") -> str:
         """Write the variance of a linear combination, or the covariance of two. ``sign`` is that of all products."""
-        parts = []
-        together = together or not self.windows.found.keys().isdisjoint(terms)
+        others, parts = terms if others is None else others, []
         for one, factor in terms.items():
-            for two, times in (terms if others is None else others).items():
+            for two, times in others.items():
                 product = " * ".join(f"({each})" for each in (factor, times) if each != "1")
                 of_both = sign or f"sign(({factor}) * ({times}))"
-                covariance = self._covariance(one, two, of_both, together=together)
+                covariance = self._covariance(one, two, of_both, [*terms, *others])
                 parts.append(f"{product} * {covariance}" if product else covariance)
         return " + ".join(parts) or "0"

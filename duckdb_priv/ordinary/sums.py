@@ -18,6 +18,7 @@ from sqlglot import exp
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import (
+    NOTHING_HIDDEN,
     TERMS,
     covariance_from_histogram,
     functional,
@@ -335,7 +336,7 @@ class Sums:
     def _sums(self, name: str, *, once: bool | None = None) -> dict[str, str]:
         """Return the fields from which a sum and its interval are computed, as in sql/analyst/fragments/sets.sql."""
         of, form = self._records.measures[name], self._form
-        sampled = {"beta": "1e0", "k": "0e0", "classes": "0e0"}
+        sampled = NOTHING_HIDDEN
         if not form.perturbed:
             # The classes that meet a condition are not computed: every possible class may hide records.
             sampled = {each: self._records.constant(each) for each in sampled}

@@ -91,7 +91,7 @@ ALONE = {
     "evaluation": 2,
     "mechanism": 2,
     "methods": 1,
-    "ordinary": 6,
+    "ordinary": 5,
     "publisher": 5,
     "shell": 5,
     "spark": 6,
