@@ -57,16 +57,13 @@ def script(
             hint="leave dialects out, and read the release with DuckDB",
         )
     few = [*public] if views.are_few(len(public), list(attributes)) else []
-    statements = [
-        _view(name, attribute, column)
-        for attribute in written
-        for name, column in (
-            (views.estimates(attribute), None),
-            *((views.by(attribute, column), column) for column in few),
-        )
-    ]
+    statements: dict[str, str] = {}
+    for attribute in written:
+        for column in (None, *few):
+            name = _name(attribute, column, statements)
+            statements[name.lower()] = _view(name, attribute, column)
     texts = sqlglot.transpile(
-        ";\n".join(statements), read="duckdb", write=dialect, pretty=True, identify=True
+        ";\n".join(statements.values()), read="duckdb", write=dialect, pretty=True, identify=True
     )
     return _head(release, left) + "".join(f"\n{text};\n" for text in texts)
 
@@ -89,6 +86,14 @@ def _head(release: str, left: Sequence[str]) -> str:
     return mark(release) + "".join(f"-- {line}\n" for line in lines)
 
 
+def _name(attribute: SensitiveAttribute, column: str | None, taken: Collection[str]) -> str:
+    """Return the name of a view: numbered if another column, such as ``a_b`` beside ``a b``, has the same name."""
+    name = views.estimates(attribute) if column is None else views.by(attribute, column)
+    name = NOT_IN_NAMES.sub("_", name)
+    numbered = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in numbered if each.lower() not in taken)
+
+
 def _view(name: str, attribute: SensitiveAttribute, column: str | None) -> str:
     """Write the view that estimates the count of every value, over all rows or by a public column."""
     form, noisy = form_of(attribute), f"CAST({identifier(attribute.column)} AS VARCHAR)"
@@ -97,7 +102,7 @@ def _view(name: str, attribute: SensitiveAttribute, column: str | None) -> str:
         f"constant.{each}": repr(number) for each, number in attribute.constants.items()
     }
     places = {
-        "name": identifier(NOT_IN_NAMES.sub("_", name)),
+        "name": identifier(name),
         "table": identifier(attribute.release),
         "numbers": ", ".join(
             f"({position}, {'CAST(NULL AS VARCHAR)' if value is None else literal(value)}, {own!r}, {other!r})"
@@ -119,7 +124,9 @@ def _view(name: str, attribute: SensitiveAttribute, column: str | None) -> str:
     view = parts.pop("view")
     if column is None:
         parts = dict.fromkeys(parts, "") | {"showing_by": noisy}
-    return fill(expand(view, parts), places | {"public": identifier(column or "")})
+    shown = column or ""
+    columns = {"public": identifier(shown), "heading": identifier(views.heading(shown))}
+    return fill(expand(view, parts), places | columns)
 
 
 def _listed(fields: Mapping[str, str]) -> str:

@@ -85,6 +85,15 @@ def by(attribute: SensitiveAttribute, column: str) -> str:
     return f"{attribute.release}_{attribute.name}_by_{column}"
 
 
+def heading(column: str) -> str:
+    """Return the name of a public column in its view: another one if estimates have a column of that name.
+
+    >>> heading("age"), heading("Value")
+    ('age', 'public_Value')
+    """
+    return f"public_{column}" if column.lower() in (*ENDS, "stderr") else column
+
+
 def are_few(public: int, attributes: Sequence[SensitiveAttribute]) -> bool:
     """Whether a release with ``public`` public columns has a view by each of them."""
     return public * len(attributes) <= MOST_BY
@@ -184,8 +193,7 @@ def _distribution(
     arguments = [literal(f"{attribute.release}.{attribute.name}")]
     groups = {}
     if column is not None:
-        # The view already has columns of these names.
-        alias = f"public_{column}" if column.lower() in (*ENDS, "stderr") else column
+        alias = heading(column)
         groups = {alias: column}
         grouped = f"{_text(identifier(column), public[column])} AS {identifier(alias)}"
         arguments.append(f"group_columns := {literal(grouped)}")
@@ -210,9 +218,8 @@ def _text(sql: str, kind: str) -> str:
 def _weighted(attribute: SensitiveAttribute, public: Mapping[str, str]) -> str:
     kind = "VARCHAR" if attribute.type == "ENUM" else attribute.type
     name = identifier(attribute.name)
-    weight = (
-        "weight" if "weight" not in {column.lower() for column in public} else "estimate_weight"
-    )
+    taken = {column.lower() for column in (*public, attribute.name)}
+    weight = "weight" if "weight" not in taken else "estimate_weight"
     key = literal(f"{attribute.release}.{attribute.name}")
     form = form_of(attribute)
     row, scale = f", weight := t.{SCALE}" * form.varied, f" * t.{SCALE}" * form.scaled

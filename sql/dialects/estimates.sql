@@ -9,11 +9,12 @@ WITH numbers AS (
 ), totals AS (
     SELECT @group@ CAST(count(*) AS DOUBLE) AS total FROM @table@ @by@
 ), showing AS (
-    SELECT @group@ @noisy@ AS value, CAST(count(*) AS DOUBLE) AS shown FROM @table@ GROUP BY @showing_by@
+    SELECT @group@ @noisy@ AS _value, CAST(count(*) AS DOUBLE) AS shown FROM @table@ GROUP BY @showing_by@
 ), sums AS (
     SELECT @key_of_total@ n.position, n.value, n.own, n.other, t.total, coalesce(s.shown, 0) AS shown
     FROM totals AS t CROSS JOIN numbers AS n
-    LEFT JOIN showing AS s ON (s.value = n.value OR (s.value IS NULL AND n.value IS NULL)) @same_group@
+    LEFT JOIN showing AS s
+        ON coalesce(s._value, '') = coalesce(n.value, '') AND (s._value IS NULL) = (n.value IS NULL) @same_group@
 ), moments AS (
     SELECT @key@ value, shown, @moments@ FROM sums
 ), tested AS (
@@ -40,4 +41,4 @@ t._key,
 AND (s._key = t._key OR (s._key IS NULL AND t._key IS NULL))
 
 -- name: named
-_key AS @public@,
+_key AS @heading@,

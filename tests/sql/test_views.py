@@ -60,6 +60,24 @@ def test_weights_sum_to_the_estimate_of_typed_values(release: Path) -> None:
         assert [row[2] for row in by_weight] == pytest.approx([row[2] for row in by_macro])
 
 
+def test_an_attribute_called_weight_is_not_summed(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE people AS SELECT id, id % 2 AS g, hash(id) % 4 AS weight FROM range(1000) t(id)"
+    )
+    con.execute(
+        "FROM priv.publish_uniform('people', 'r', sensitive := 'weight', retention := 0.5, record_id := 'id')"
+    ).fetchall()
+    (attribute,) = catalog.sensitive_attributes(con, "r")
+    for statement in views.statements(con, "r", [attribute]):
+        con.execute(statement)
+    summed = "SELECT weight, sum(estimate_weight) FROM r_weight_weights GROUP BY ALL ORDER BY ALL"
+    asked = "SELECT value, estimate FROM priv.reconstructed_distribution('r') ORDER BY ALL"
+    for one, other in zip(
+        con.execute(summed).fetchall(), con.execute(asked).fetchall(), strict=True
+    ):
+        assert one == (other[0], pytest.approx(other[1]))
+
+
 @pytest.mark.once
 def test_every_view_says_that_it_estimates(release: Path) -> None:
     with duckdb.connect(str(release), read_only=True) as reader:
