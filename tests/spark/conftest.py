@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyspark") else ["inside", "connected.py"]
+collect_ignore = ["workers.py", *([] if find_spec("pyspark") else ["inside", "connected.py"])]

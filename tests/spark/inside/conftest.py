@@ -14,7 +14,11 @@ import pytest
 
 # PySpark warns of what it uses itself.
 warnings.simplefilter("ignore")
-os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+TESTS = Path(__file__).parents[2]
+FOUND = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
+os.environ |= {
+    "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": FOUND,
+}  # fmt: skip
 
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from spark.tables import PERSONS  # noqa: E402
@@ -42,6 +46,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # With less room for compiled code, Java sweeps it all the time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
         "spark.driver.memory": "1g",
+        "spark.python.daemon.module": "spark.workers",
         # Compiling a query takes longer than these tables do.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

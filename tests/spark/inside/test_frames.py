@@ -65,7 +65,7 @@ MADE: dict[str, Callable[[DataFrame], DataFrame]] = {
 """By what is refused, how frames are made whose rows may depend on an order."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def wide(persons: DataFrame) -> DataFrame:
     """Sixty more columns than an explanation shows."""
     return persons.select("*", *(f.lit(n).alias(f"c{n}") for n in range(60)))

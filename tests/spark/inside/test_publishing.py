@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def theirs(prepared: Callable[..., Connection]) -> Connection:
     return connection
 
 
-@pytest.mark.usefixtures("whole")
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("name", CASES)
 def test_a_frame_gives_the_release_that_duckdb_gives(
     name: str, publisher: Connection, theirs: Connection, persons: DataFrame, tmp_path: Path
@@ -140,8 +140,13 @@ NAMES = {"age": "*", "gender": "`gen.der", "disease": "dis.ea`se", "ward": "wa.r
 """Names of columns that PySpark would read as SQL."""
 
 
-def test_columns_may_have_any_names(
-    publisher: Connection, theirs: Connection, persons: DataFrame, tmp_path: Path
+def test_columns_may_have_any_names_and_tasks_get_the_keys_of_the_release_alone(
+    publisher: Connection,
+    theirs: Connection,
+    persons: DataFrame,
+    tmp_path: Path,
+    secret: bytes,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     arguments = {
         "sensitive": NAMES["disease"],
@@ -149,6 +154,15 @@ def test_columns_may_have_any_names(
         "retention": 0.4,
         "public": [NAMES["age"], NAMES["gender"]],
     }
+    sent: list[bytes] = []
+    dumps = cloudpickle.dumps
+
+    def sending(value: Any, *more: Any, **options: Any) -> bytes:
+        sent.append(dumps(value, *more, **options))
+        return sent[-1]
+
+    monkeypatch.setattr(cloudpickle, "dumps", sending)
+    monkeypatch.setattr("pyspark.serializers.cloudpickle.dumps", sending)
     duckdb_priv.spark.publish(
         publisher, persons.withColumnsRenamed(NAMES), "uniform",
         source="persons", release="r", path=tmp_path / "r", **arguments,
@@ -157,6 +171,13 @@ def test_columns_may_have_any_names(
         theirs.execute(f'ALTER TABLE persons RENAME "{name}" TO "{other}"')
     theirs.sql(f"FROM priv.publish_uniform('persons', 'r', {sql(arguments)})").fetchall()
     assert contents(publisher, "r") == contents(theirs, "r")
+    ((identity,),) = publisher.sql("SELECT key FROM priv.identity").fetchall()
+    assert any(b"KeyedBits" in each for each in sent)
+    for payload in sent:
+        for key in (secret, identity):
+            assert key not in payload
+            assert key.hex().encode() not in payload
+    assert all(pickle.loads(each) for each in sent)
 
 
 def test_the_files_do_not_depend_on_the_order_or_the_parts_of_the_source(
@@ -299,35 +320,6 @@ def test_what_is_published_again_by_the_other_engine_adds_nothing(
     assert theirs.sql("SELECT release FROM priv.release").fetchall() == [("first",)]
 
 
-def test_tasks_get_the_keys_of_the_release_and_no_other(
-    publisher: Connection,
-    persons: DataFrame,
-    tmp_path: Path,
-    secret: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sent: list[bytes] = []
-    dumps = cloudpickle.dumps
-
-    def sending(value: Any, *more: Any, **options: Any) -> bytes:
-        sent.append(dumps(value, *more, **options))
-        return sent[-1]
-
-    monkeypatch.setattr(cloudpickle, "dumps", sending)
-    monkeypatch.setattr("pyspark.serializers.cloudpickle.dumps", sending)
-    method, arguments = CASES["uniform"]
-    duckdb_priv.spark.publish(
-        publisher, persons, method, source="persons", release="r", path=tmp_path / "r", **arguments
-    )
-    ((identity,),) = publisher.sql("SELECT key FROM priv.identity").fetchall()
-    assert any(b"KeyedBits" in each for each in sent)
-    for payload in sent:
-        for key in (secret, identity):
-            assert key not in payload
-            assert key.hex().encode() not in payload
-    assert all(pickle.loads(each) for each in sent)
-
-
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no record id": ({"record_id": []}, "record_id is missing"),
     "a baseline": ({"method": "anatomy", "l": 2, "retention": None}, "is a baseline"),
@@ -346,24 +338,31 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def refusing(plain: None, prepared: Callable[..., Connection]) -> Iterator[Connection]:
+    """A publisher's database in which nothing is published."""
+    with prepared() as connection:
+        connection.execute(EXCHANGE)
+        yield connection
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_reported_and_nothing_is_left(
-    name: str, publisher: Connection, persons: DataFrame, tmp_path: Path
+    name: str, refusing: Connection, persons: DataFrame, tmp_path: Path
 ) -> None:
     changed, words = WRONG[name]
-    publisher.execute(EXCHANGE)
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "theirs").touch()
     given = {**CASES["uniform"][1], "method": "uniform", "path": "r", "release": "r", **changed}
     given = {each: value for each, value in given.items() if value is not None}
     method, path = given.pop("method"), tmp_path / given.pop("path")
     with pytest.raises(PrivError) as error:
-        duckdb_priv.spark.publish(publisher, persons, method, source="persons", path=path, **given)
+        duckdb_priv.spark.publish(refusing, persons, method, source="persons", path=path, **given)
     assert words in str(error.value)
     assert error.value.hint
     assert "\n" not in error.value.message
     for table in ("priv.release", "priv.ledger", "priv.mark", "priv.grouped_mark", "priv.seen"):
-        assert contents(publisher, table) == []
+        assert contents(refusing, table) == []
     assert [each.name for each in tmp_path.iterdir()] == ["taken"]
 
 
@@ -385,7 +384,7 @@ FRAMES: dict[str, tuple[Callable[[DataFrame], Any], str]] = {
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames_that_cannot_be_published(
-    name: str, publisher: Connection, persons: DataFrame, tmp_path: Path
+    name: str, refusing: Connection, persons: DataFrame, tmp_path: Path
 ) -> None:
     change, words = FRAMES[name]
     arguments = CASES["uniform"][1]
@@ -394,27 +393,27 @@ def test_frames_that_cannot_be_published(
         arguments.pop("public")
     with pytest.raises(PrivError) as error:
         duckdb_priv.spark.publish(
-            publisher, change(persons), "uniform", source="persons", release="r", path=tmp_path / "r",
+            refusing, change(persons), "uniform", source="persons", release="r", path=tmp_path / "r",
             **arguments,
         )  # fmt: skip
     assert words in str(error.value)
-    assert contents(publisher, "priv.ledger") == []
+    assert contents(refusing, "priv.ledger") == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_task_that_fails_for_good_leaves_nothing_and_quotes_no_value(
-    publisher: Connection, persons: DataFrame, tmp_path: Path
+    refusing: Connection, persons: DataFrame, tmp_path: Path
 ) -> None:
     """A value that does not fit the type that was given for its column."""
     wide = persons.withColumn("age", f.col("age") + 1000)
     method, arguments = CASES["uniform"]
     with pytest.raises(PublicationFailed) as error:
         duckdb_priv.spark.publish(
-            publisher, wide, method, source="persons", release="r", path=tmp_path / "r",
+            refusing, wide, method, source="persons", release="r", path=tmp_path / "r",
             types={"age": "UTINYINT"}, **arguments,
         )  # fmt: skip
     assert "10" not in str(error.value)
-    assert contents(publisher, "priv.ledger") == []
+    assert contents(refusing, "priv.ledger") == []
     assert list(tmp_path.iterdir()) == []
 
 
