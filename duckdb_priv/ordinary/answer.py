@@ -39,7 +39,17 @@ from duckdb_priv.ordinary.grouping import (
     keys_to_where,
 )
 from duckdb_priv.ordinary.intervals import Intervals
-from duckdb_priv.ordinary.names import Names, column, filtered, first, named, nodes, text
+from duckdb_priv.ordinary.names import (
+    Names,
+    column,
+    filtered,
+    first,
+    named,
+    nodes,
+    raw,
+    table_alias,
+    text,
+)
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.quantiles import Counted, Quantiled
 from duckdb_priv.ordinary.scope import (
@@ -88,7 +98,7 @@ def _estimate(state: QueryState, scope: Scope) -> None:
     if not scope.asked:
         refuse_selected_noise(select, sources)
         scope.noisy = noisy_columns(select, names, sources)
-        scope.chosen = any(each.is_chosen for each in sources)
+        scope.chosen = any(each.scope.chosen for each in sources)
     elif scope.summed:
         outputs = _prepared(state, scope, names)
         scope.chosen = select.args.get("having") is not None
@@ -361,7 +371,7 @@ class Estimation:
         for name in ("joins", "where", "group", "having"):
             select.set(name, None)
         select.set("expressions", items)
-        select.set("from_", exp.From(this=exp.Table(this=named(self._table).copy())))
+        select.set("from_", exp.From(this=exp.Table(this=named(self._table))))
         if having is not None:
             select.set("where", exp.Where(this=having.this))
         # Parts of a set operation cannot have a WITH clause.
@@ -371,7 +381,8 @@ class Estimation:
         if holder.args.get("with_") is None:
             holder.set("with_", exp.With(expressions=[]))
         for name, query in steps:
-            holder.args["with_"].append("expressions", self.names.step(name, query))
+            cte = exp.CTE(this=raw(query), alias=table_alias(name))
+            holder.args["with_"].append("expressions", cte)
 
     def _noisy(self, items: Sequence[exp.Expr]) -> frozenset[str]:
         """Return the names of rewritten items that are estimates, in lower case."""

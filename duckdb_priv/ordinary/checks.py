@@ -218,10 +218,10 @@ def noisy_columns(
 
 def refuse_selected_noise(select: exp.Select, sources: Sequence[FromItem]) -> None:
     """Refuse expressions that square or select the noise of estimates, and totals of groups selected by estimates."""
-    if not any(each.scope and each.scope.noisy for each in sources):
+    if not any(each.scope.noisy for each in sources):
         return
     where = select.args.get("where")
-    chosen = any(each.is_chosen for each in sources) or (where and _noisy(where, sources))
+    chosen = any(each.scope.chosen for each in sources) or (where and _noisy(where, sources))
     for item in [*select.expressions, select.args.get("having"), select.args.get("order")]:
         for aggregate in aggregates_in(item) if item is not None else ():
             name = name_of(unwrapped(aggregate))

@@ -9,6 +9,8 @@ restriction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import duckdb_engine
@@ -26,26 +28,31 @@ TYPES = {
     "DECIMAL": types.Numeric, "DATE": types.Date, "TIME": types.Time, "TIMESTAMP": types.DateTime,
 }  # fmt: skip
 """SQLAlchemy's types by DuckDB's; all other types are shown as text."""
-
-
 TRUE = ("1", "true", "yes", "on")
+NOTHING: Mapping[str, Any] = {
+    "get_pk_constraint": {"constrained_columns": [], "name": None}, "get_foreign_keys": [], "get_indexes": [],
+    "get_unique_constraints": [], "get_check_constraints": [], "get_table_comment": {"text": None},
+    "get_table_options": {},
+}  # fmt: skip
+"""What a release has none of, by the method that SQLAlchemy asks."""
 
 
 class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
     """The DuckDB dialect, with estimates."""
 
     supports_statement_cache = False
-    intervals = False
-    confidence = 0.95
-    counts = "estimates"
+    options: Mapping[str, Any] = {}
+    """The options of `rewrite_sql`."""
 
     def create_connect_args(self, url: URL) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Read the URL's options for intervals, and open its file for reading."""
         arguments, options = super().create_connect_args(url)
         config = options["url_config"]
-        self.intervals = config.pop("intervals", "false").lower() in TRUE
-        self.confidence = float(config.pop("confidence", 0.95))
-        self.counts = config.pop("counts", "estimates")
+        self.options = {
+            "intervals": config.pop("intervals", "false").lower() in TRUE,
+            "confidence": float(config.pop("confidence", 0.95)),
+            "counts": config.pop("counts", "estimates"),
+        }
         trusted = config.pop("trusted", "false").lower() in TRUE
         if url.database and url.database != ":memory:":
             options.setdefault("read_only", True)
@@ -58,7 +65,7 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
         connection = super().connect(*arguments, **options)
         plain = connection.cursor
         # Some programs, such as Superset, execute on their own cursor.
-        connection.cursor = lambda: Cursor(plain(), self)
+        connection.cursor = lambda: Cursor(plain(), self.options)
         return connection
 
     def get_columns(
@@ -71,17 +78,12 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             name = f"{preparer.format_schema(schema)}.{name}"
         described = connection.execute(text(f"DESCRIBE SELECT * FROM {name}")).fetchall()
         columns = {row[0].lower(): (row[0], row[1]) for row in described}
-        tables = ConnectedTables(_connection(connection.connection.cursor()))
-        release = next(
-            (each for each in tables.releases.values() if each.name.lower() == table_name.lower()),
-            None,
-        )
-        attributes = list(release.attributes.values()) if release is not None else []
-        if release is not None and all(each.column.lower() in columns for each in attributes):
-            for attribute in attributes:
-                columns[attribute.column.lower()] = (attribute.name, attribute.type)
-            if release.scale:
-                columns.pop(release.scale.lower(), None)
+        releases = ConnectedTables(_connection(connection.connection.cursor())).releases.values()
+        for release in [each for each in releases if each.name.lower() == table_name.lower()][:1]:
+            attributes = {each.column.lower(): each for each in release.attributes.values()}
+            if attributes.keys() <= columns.keys():
+                columns |= {name: (each.name, each.type) for name, each in attributes.items()}
+                columns.pop((release.scale or "").lower(), None)
         return [
             {
                 "name": name,
@@ -92,45 +94,18 @@ class Dialect(duckdb_engine.Dialect):  # type: ignore[misc]
             for name, kind in columns.values()
         ]
 
-    def get_pk_constraint(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return an empty primary key."""
-        return {"constrained_columns": [], "name": None}
-
-    def get_foreign_keys(self, *_: Any, **options: Any) -> list[Any]:
-        """Return no foreign keys."""
-        return []
-
-    get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys
-
-    def get_table_comment(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return no comment."""
-        return {"text": None}
-
-    def get_table_options(self, *_: Any, **options: Any) -> dict[str, Any]:
-        """Return no storage options."""
-        return {}
-
-    def meant(self, cursor: Any, statement: str, parameters: Any) -> str:
-        """Rewrite a statement for a cursor."""
-        return rewrite_sql(
-            _connection(cursor),
-            statement,
-            intervals=self.intervals,
-            confidence=self.confidence,
-            counts=self.counts,
-            parameters=parameters,
-        )
-
 
 class Cursor:
     """A cursor of duckdb_engine that answers every statement by estimates."""
 
-    def __init__(self, cursor: Any, dialect: Dialect) -> None:
-        self._cursor, self._dialect = cursor, dialect
+    def __init__(self, cursor: Any, options: Mapping[str, Any]) -> None:
+        self._cursor, self._options = cursor, options
 
     def execute(self, statement: str, parameters: Any = None, context: Any = None) -> None:
         """Answer a statement."""
-        meant = self._dialect.meant(self._cursor, statement, parameters)
+        meant = rewrite_sql(
+            _connection(self._cursor), statement, parameters=parameters, **self._options
+        )
         self._cursor.execute(meant, parameters, context)
 
     def __getattr__(self, name: str) -> Any:
@@ -142,6 +117,8 @@ def _connection(cursor: Any) -> Any:
     return cursor.connection.execute("SELECT 1")
 
 
+for _name, _nothing in NOTHING.items():
+    setattr(Dialect, _name, lambda *_, _nothing=_nothing, **options: deepcopy(_nothing))
 # PostgreSQL's catalog lists more for a table, but a release has only columns. SQLAlchemy 1.4 asks table by table,
 # without these methods.
 for _name in (each for each in vars(DefaultDialect) if each.startswith("get_multi_")):

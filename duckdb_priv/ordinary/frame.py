@@ -12,7 +12,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
-from duckdb_priv.ordinary.names import LINE, Names, filtered, indented, select_sql, text
+from duckdb_priv.ordinary.names import Names, filtered, indented, lines_of, select_sql, text
 from duckdb_priv.ordinary.published import ConnectedTables, Release
 from duckdb_priv.ordinary.values import law_sql, true_value, weight_sql
 from duckdb_priv.sqltext.literals import exact
@@ -30,9 +30,8 @@ SAYS_NOTHING = (
 Steps = list[tuple[str, str]]
 """Common table expressions: names and queries."""
 PlainColumn = tuple[str, str, str, bool]
-"""An aggregate of public columns: its name, argument and filter, and whether it is DISTINCT.
-
-For the grouping level: "grouping", the keys, and the level of the group of all records."""
+"""An aggregate of public columns: its name, argument and filter, and whether it is DISTINCT. For the grouping level:
+"grouping", the keys, and the level of the group of all records."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +100,13 @@ class Frame:
     def estimates(self, table: str) -> Steps:
         """Return the steps that compute the estimates; the last one is called ``table``."""
         cells, laws = self.names.fresh("cells"), self.laws()
-        selected = [
-            *self.selected_keys,
-            *(f"{self._sum(each)} AS {text(name)}" for name, each in self.measures.items()),
-            *(
-                f"{kind}({'DISTINCT ' * distinct}{argument}){when if kind != 'grouping' else ''} AS {text(name)}"
-                for name, (kind, argument, when, distinct) in self.plain.items()
-            ),
-        ]
+        selected = self.selected_keys_of(self.keys)
+        selected += [f"{self._sum(each)} AS {text(name)}" for name, each in self.measures.items()]
+        for name, (kind, argument, when, distinct) in self.plain.items():
+            filter_sql = when if kind != "grouping" else ""
+            selected.append(
+                f"{kind}({'DISTINCT ' * distinct}{argument}){filter_sql} AS {text(name)}"
+            )
         return [
             *self.law_steps(laws),
             (cells, self.cells.sql()),
@@ -125,9 +123,8 @@ class Frame:
         values = [each.size or 1 for each in self.cells.attributes.values()]
         cells = self.release.rows
         if cells * prod(values) > CAP and cells > 1:
-            query = self.cells.sql().replace(LINE, "\n")
             # A query that uses outer tables cannot run on its own to count its cells: then every row is a cell.
-            cells = min(self.connection.count(query, cells), cells)
+            cells = min(self.connection.count(lines_of(self.cells.sql()), cells), cells)
         work = cells * prod(values)
         if work > CAP:
             each = " times ".join(f"{size:,} values" for size in values)
@@ -139,25 +136,13 @@ class Frame:
 
     def laws(self) -> dict[str, str]:
         """Return new names for the queries of the attributes' numbers."""
-        return {each: self.names.fresh(f"{each}_law") for each in self.attribute_names}
-
-    @property
-    def attribute_names(self) -> list[str]:
-        """The names of the requested attributes."""
-        return [each.name for each in self.cells.attributes.values()]
-
-    @property
-    def selected_keys(self) -> list[str]:
-        """The group keys, as items of a SELECT over the classes."""
-        return self.selected_keys_of(self.keys)
+        names = [each.name for each in self.cells.attributes.values()]
+        return {each: self.names.fresh(f"{each}_law") for each in names}
 
     def selected_keys_of(self, names: Iterable[str]) -> list[str]:
-        """The given group keys, as items of a SELECT over the classes."""
-        keys = [(name, self.keys[name]) for name in names]
-        return [
-            value if value.rpartition(".")[2] == text(name) else f"{value} AS {text(name)}"
-            for name, value in keys
-        ]
+        """Return group keys as items of a SELECT over the classes."""
+        keys = [(text(name), self.keys[name]) for name in names]
+        return [sql if sql.rpartition(".")[2] == name else f"{sql} AS {name}" for name, sql in keys]
 
     def law_steps(self, laws: Mapping[str, str], more: Sequence[str] = ()) -> Steps:
         """Return the steps that read the numbers of each attribute; ``more`` names additional numbers."""
@@ -187,9 +172,8 @@ class Frame:
         weights, shown, where = [], [], []
         tables = f"{cells} AS c"
         for number, attribute in enumerate(attributes, start=1):
-            numbers = text(laws[attribute.name])
+            numbers, reported = text(laws[attribute.name]), f"c.{text(attribute.column)}"
             x, y = (f"x{number}", f"y{number}") if len(attributes) > 1 else ("x", "y")
-            reported = f"c.{text(attribute.column)}"
             weights.append(weight_sql(attribute, reported, x, y, scale))
             by_report = f"{y}." in weights[-1]
             if by_report:
@@ -209,10 +193,8 @@ class Frame:
                 shown.append(f"{x}.value IS NOT DISTINCT FROM list_extract({values}, 1)")
             else:
                 shown.append(f"{x}.position = {f'{y}.position' if by_report else '0'}")
-        product = (
-            " * ".join(f"({each})" for each in weights) if len(weights) > 1 else "".join(weights)
-        )
-        weight = f"coalesce({product}, 'nan'::DOUBLE)" if self.partly_unknown else product or "1"
+        weight = " * ".join(f"({each})" for each in weights) if weights[1:] else "".join(weights)
+        weight = f"coalesce({weight}, 'nan'::DOUBLE)" if self.partly_unknown else weight or "1"
         selected.append(f"{weight} AS {text(self.cells.weight)}")
         selected.append(f"{' AND '.join(shown) or 'true'} AS {text(self.cells.shown)}")
         return select_sql(selected, tables, where)
@@ -228,29 +210,21 @@ class Frame:
 
     def summed(self, of: Measure) -> list[str]:
         """Return the condition that a cell has a summed record, if its number of records decides this."""
-        return (
-            [f"{self.column(of.cell)} > 0"]
-            if of.before and not of.public and of.zero is Zero.NEVER
-            else []
-        )
+        decides = of.before and not of.public and of.zero is Zero.NEVER
+        return [f"{self.column(of.cell)} > 0"] if decides else []
 
     # A count is summed in steps of a power of two. So it has no rounding error that depends on the order of the sum,
     # and counts of the same records are equal to the last digit.
 
-    @property
-    def _steps(self) -> str:
-        return str(steps_of(self.release.rows))
-
     def in_steps(self, of: Measure, added: str) -> str:
         """Write the summand of a sum, in whole steps if it is a count."""
-        return f"round({added} * {self._steps})" if of.counts else added
+        return f"round({added} * {steps_of(self.release.rows)})" if of.counts else added
 
     def _sum(self, of: Measure) -> str:
-        cell = self.column(of.cell)
-        conditions = [*of.conditions, *self.summed(of)]
-        shown = filtered([*conditions, self.column(self.cells.shown)])
+        cell, conditions = self.column(of.cell), [*of.conditions, *self.summed(of)]
         added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
-        exact = f"sum({' * '.join([cell, *of.factors])}){shown}"
+        exact = f"sum({' * '.join([cell, *of.factors])})"
+        exact += filtered([*conditions, self.column(self.cells.shown)])
         found = f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}"
         return self.written(of, exact, found, "count(*) > 0")
 
@@ -260,8 +234,11 @@ class Frame:
         ``records`` says whether the group has records, and ``level`` is the column of grouping().
         """
         if not of.exact:
-            found += f" / {self._steps}" * of.counts
-            found = known(found, self.partly_unknown)
+            found += f" / {steps_of(self.release.rows)}" * of.counts
+            if self.partly_unknown:
+                # An unknown weight is NaN, and so is its sum.
+                unknown = f"CASE WHEN isnan(e) THEN error({literal(SAYS_NOTHING)}) ELSE e END"
+                found = f"[{unknown} FOR e IN [{found}]][1]"
             found = self.in_public_sets(of, exact, found, level)
         total = exact if of.exact else found
         if of.zero is Zero.NEVER:
@@ -273,18 +250,14 @@ class Frame:
         """Write a sum that is exact in groups by public columns alone; ``level`` is the column of grouping()."""
         if not (of.exact_in_sets and self.subtotals):
             return found
-        level = level or f"grouping({', '.join(map(text, self.keys))})"
-        numbers = reversed(list(enumerate(reversed(list(self.keys)))))
+        numbers = enumerate(reversed(list(self.keys)))
         of_attributes = sum(1 << place for place, name in numbers if name in self.sensitive_keys)
+        level = level or self.level
         return (
             f"CASE WHEN {level} & {of_attributes} = {of_attributes} THEN {exact} ELSE {found} END"
         )
 
-
-def known(total: str, partly_unknown: bool) -> str:
-    """Write a sum of weights that raises an error if a weight is unknown (NaN)."""
-    if not partly_unknown:
-        return total
-    return (
-        f"[CASE WHEN isnan(e) THEN error({literal(SAYS_NOTHING)}) ELSE e END FOR e IN [{total}]][1]"
-    )
+    @property
+    def level(self) -> str:
+        """The level of a group among subtotals."""
+        return f"grouping({', '.join(map(text, self.keys))})"

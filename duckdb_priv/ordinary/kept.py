@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,63 +16,39 @@ import duckdb
 # DuckDB's own functions have qualified names here: a file may define others with the same names.
 STATE = """
     SELECT system.main.current_database(), system.main.current_schema(), system.main.current_setting('search_path'),
-        database_name, NULL, NULL, database_oid, readonly
+        database_name, NULL, NULL, readonly, database_oid
     FROM system.main.duckdb_databases() WHERE NOT internal
-    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, table_name, NULL, temporary
+    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, table_name, temporary, NULL
         FROM system.main.duckdb_tables() WHERE schema_name = 'priv' OR temporary
-    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, view_name, NULL, true
+    UNION ALL SELECT NULL, NULL, NULL, database_name, schema_name, view_name, true, NULL
         FROM system.main.duckdb_views() WHERE temporary AND NOT internal
 """
 MOST = 500
 """Maximum number of cached queries and statements of a connection."""
 
 
-@dataclass(frozen=True)
-class State:
-    """The state of a connection on which the meaning of names depends."""
-
-    database: str
-    schema: str
-    path: str
-    databases: tuple[tuple[str, int, bool], ...]
-    """Name, number (unique in the process) and read-only flag of each attached database."""
-    tables: tuple[tuple[str, str, str, bool], ...]
-    """Database, schema and name of tables in schemas named priv, and of temporary tables and views."""
-
-    @classmethod
-    def of(cls, connection: duckdb.DuckDBPyConnection) -> State:
-        """Return the state of a connection."""
-        rows: list[tuple[Any, ...]] = connection.execute(STATE).fetchall()
-        databases = [row for row in rows if row[0] is not None]
-        database, schema, path = databases[0][:3]
-        return cls(
-            database,
-            schema,
-            path,
-            tuple((row[3], *row[6:]) for row in databases),
-            tuple((*row[3:6], row[7]) for row in rows if row[0] is None),
-        )
-
-    @property
-    def lasts(self) -> bool:
-        """Whether no release can change while the state is the same."""
-        changing = {name for name, _, readonly in self.databases if not readonly}
-        return not any(schema == "priv" and name in changing for name, schema, *_ in self.tables)
-
-
-@dataclass
 class Kept:
-    """The cache of one state of a connection."""
+    """The cache of one state of a connection, on which the meaning of names depends."""
 
-    state: State
-    found: dict[Any, Any] = field(default_factory=dict)
+    def __init__(self, state: list[tuple[Any, ...]]) -> None:
+        self.state = state
+        databases = [row for row in state if row[0] is not None]
+        self.database, self.schema, self.path = databases[0][:3]
+        self.databases = [row[3] for row in databases]
+        self.tables: list[tuple[str, str, str, bool]] = [
+            row[3:7] for row in state if row[0] is None
+        ]
+        """Database, schema and name of tables in schemas named priv, and of temporary tables and views."""
+        changing = {row[3] for row in databases if not row[6]}
+        self._lasts = not any(each[1] == "priv" and each[0] in changing for each in self.tables)
+        self.found: dict[Any, Any] = {}
 
     def once(self, key: Any, find: Callable[[], Any]) -> Any:
-        """Return the cached value of a key, or find it, and cache it if the state allows it."""
+        """Return the cached value of a key, or find it, and cache it if no release can change in this state."""
         if key in self.found:
             return self.found[key]
         value = find()
-        if self.state.lasts:
+        if self._lasts:
             if len(self.found) >= MOST:
                 self.found.clear()
             self.found[key] = value
@@ -85,7 +60,7 @@ _KEPT: WeakKeyDictionary[duckdb.DuckDBPyConnection, Kept] = WeakKeyDictionary()
 
 def kept_of(connection: duckdb.DuckDBPyConnection) -> Kept:
     """Return the cache of a connection's current state; it is empty if the state has changed."""
-    state, kept = State.of(connection), _KEPT.get(connection)
+    state, kept = connection.execute(STATE).fetchall(), _KEPT.get(connection)
     if kept is None or kept.state != state:
         kept = _KEPT[connection] = Kept(state)
     return kept

@@ -18,7 +18,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import Names, Node, first, has_only, named, nodes
+from duckdb_priv.ordinary.names import Names, Node, first, has_only, named, nodes, table_alias
 from duckdb_priv.ordinary.scope import (
     MARK,
     FromItem,
@@ -40,7 +40,6 @@ def inline(scope: Scope, source: FromItem, scopes: dict[int, Scope], names: Name
 
     ``scopes`` are those of all SELECTs by id, to which those of copies are added.
     """
-    assert source.scope is not None
     select, sources, old = scope.select, scope.sources, source.scope
     if any(join.args.get("using") for join in select.args.get("joins") or ()):
         raise QueryRefused(
@@ -56,7 +55,7 @@ def inline(scope: Scope, source: FromItem, scopes: dict[int, Scope], names: Name
         taken.add(alias.lower())
         if alias != item.alias_or_name:
             columns = item.args["alias"].columns if item.args.get("alias") else []
-            item.set("alias", exp.TableAlias(this=named(alias).copy(), columns=columns))
+            item.set("alias", table_alias(alias, columns))
         fresh[each.number] = replace(each, alias=alias, node=item)
     _put_outputs(
         scope, source, lambda value: _renumbered(_copied(value, old, scope, scopes), fresh)
@@ -128,7 +127,7 @@ def _renumbered(expression: exp.Expr, numbers: Mapping[int, FromItem]) -> exp.Ex
         new = numbers.get(each.meta.get(MARK, -1))
         if new is not None:
             each.meta[MARK] = new.number
-            each.set("table", named(new.alias).copy())
+            each.set("table", named(new.alias))
     return expression
 
 
@@ -172,7 +171,6 @@ def merge_counts(scope: Scope) -> exp.Select | None:
     if not _can_be_merged(scope):
         return None
     (source,) = scope.sources
-    assert source.scope is not None
     select, inner, counting = scope.select.copy(), source.scope.select, is_counting(scope.select)
     _put_outputs(replace(scope, select=select), source)
     group_keys(select, ())
@@ -196,12 +194,11 @@ def merge_counts(scope: Scope) -> exp.Select | None:
 
 def _can_be_merged(scope: Scope) -> bool:
     """Whether a SELECT is over one counting SELECT, and both can become one."""
-    source, select = scope.sources[0] if len(scope.sources) == 1 else FromItem({}), scope.select
-    if source.scope is None:
-        return False
+    source, select = [*scope.sources, FromItem({})][0], scope.select
     inner = source.scope.select
     if (
-        not is_counting(inner)
+        len(scope.sources) != 1
+        or not is_counting(inner)
         or not _is_only_use(source.node, inner)
         or any(map(is_star, inner.expressions))
         or not (has_only(select, {*UNDERSTOOD, "with_"}) and has_only(inner, UNDERSTOOD))

@@ -12,26 +12,36 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+LINE, BREAK = "\0", "\1"
+"""Marks the start of our own lines in the text of a step, and line breaks in the user's texts, which are kept."""
 DUCKDB = sqlglot.Dialect.get_or_raise("duckdb")
 Node = TypeVar("Node", bound="exp.Expr")
 NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
-@cache
 def named(name: str) -> exp.Identifier:
     """Return a name as an identifier, quoted if necessary.
 
     >>> print(named("age").sql(), named("Of age").sql(), named("left").sql())
     age "Of age" "left"
     """
+    return exp.Identifier(this=name, quoted=not _is_plain(name))
+
+
+@cache
+def _is_plain(name: str) -> bool:
     tokens = sqlglot.tokenize(name, dialect="duckdb") if NAME.match(name) else []
-    plain = len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
-    return exp.Identifier(this=name, quoted=not plain)
+    return len(tokens) == 1 and tokens[0].token_type is TokenType.VAR
+
+
+def table_alias(name: str, columns: Sequence[exp.Expr] = ()) -> exp.TableAlias:
+    """Return the alias of a table, with names of its columns."""
+    return exp.TableAlias(this=named(name), columns=list(columns))
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
     """Return a column by its name and its table's name."""
-    return exp.Column(this=named(name).copy(), table=named(table).copy() if table else None)
+    return exp.Column(this=named(name), table=named(table) if table else None)
 
 
 def text(node: exp.Expr | str) -> str:
@@ -39,7 +49,8 @@ def text(node: exp.Expr | str) -> str:
     if isinstance(node, str):
         return _name(node)
     # Writing cannot change a node without children, so it needs no copy.
-    return str(node.sql(DUCKDB, copy=not isinstance(node, exp.Column | exp.Literal)))
+    found = node.sql(DUCKDB, copy=not isinstance(node, exp.Column | exp.Literal))
+    return str(found).replace(LINE, " ")
 
 
 @cache
@@ -76,10 +87,6 @@ def has_only(node: exp.Expr, names: Collection[str]) -> bool:
     return all(name in names for name, value in node.args.items() if value)
 
 
-LINE = "\0"
-"""Marks the start of our own lines in the text of a step; line breaks in the user's texts are kept."""
-
-
 def indented(query: str) -> str:
     """Write a query as a subquery, on lines of its own."""
     return f"({LINE}    {query.replace(LINE, f'{LINE}    ')}{LINE})"
@@ -93,42 +100,51 @@ def select_sql(
     having: str = "",
 ) -> str:
     """Write a SELECT, one line for each clause."""
-    lines = [f"SELECT {', '.join(selected)}", f"FROM {tables}"]
-    if where:
-        lines.append(f"WHERE {' AND '.join(map(parenthesized, where))}")
-    if groups:
-        lines.append(f"GROUP BY {', '.join(groups)}")
-    if having:
-        lines.append(f"HAVING {having}")
-    return LINE.join(lines)
+    clauses = {
+        "SELECT": ", ".join(selected), "FROM": tables, "WHERE": all_of(where), "GROUP BY": ", ".join(groups),
+        "HAVING": having,
+    }  # fmt: skip
+    return LINE.join(f"{name} {clause}" for name, clause in clauses.items() if clause)
 
 
 def filtered(conditions: Iterable[str]) -> str:
     """Write a FILTER, if there are conditions."""
-    joined = " AND ".join(map(parenthesized, conditions))
+    joined = all_of(conditions)
     return f" FILTER (WHERE {joined})" if joined else ""
 
 
-def parenthesized(condition: str) -> str:
-    """Write a condition so that AND may follow it.
+def all_of(conditions: Iterable[str]) -> str:
+    """Write conditions that all have to hold.
 
-    >>> parenthesized("a = 1 OR b = 2"), parenthesized("a = 1")
-    ('(a = 1 OR b = 2)', 'a = 1')
+    >>> all_of(["a = 1 OR b = 2", "a = 1"])
+    '(a = 1 OR b = 2) AND a = 1'
     """
-    return f"({condition})" if " OR " in condition else condition
+    return " AND ".join(f"({each})" if " OR " in each else each for each in conditions)
 
 
-PLACE = re.compile(r"SELECT\s+(_priv_step_\d+)\b")
-"""The placeholder of the text of a step."""
+def raw(query: str) -> exp.Var:
+    """Return the text of a query as a node, which is kept as written and not parsed again."""
+    return exp.Var(this=query.replace("\n", BREAK))
+
+
+def lines_of(query: str) -> str:
+    """Write the text of a step with its line breaks."""
+    return query.replace(LINE, "\n").replace(BREAK, "\n")
+
+
+def written(statement: exp.Expr) -> str:
+    """Write a statement with line breaks. It may modify the statement."""
+    for each in nodes(statement, exp.Var):
+        own = each.name.replace(LINE, "\n")
+        each.set("this", own.replace(BREAK, DUCKDB.generator_class.SENTINEL_LINE_BREAK))
+    return str(statement.sql(DUCKDB, pretty=True, max_text_width=100, copy=False))
 
 
 @dataclass
 class Names:
-    """The names used in a statement, and the texts of the queries that placeholders represent."""
+    """The names used in a statement."""
 
     taken: set[str] = field(default_factory=set)
-    steps: dict[str, str] = field(default_factory=dict)
-    """Texts of queries, by their placeholders."""
 
     @classmethod
     def of(cls, statement: exp.Expr) -> Names:
@@ -147,23 +163,3 @@ class Names:
             name = f"{stem}_{number}"
         self.taken.add(name.lower())
         return name
-
-    def place(self, query: str) -> exp.Select:
-        """Return a placeholder for the text of a query, which is kept as written and not parsed again."""
-        place = f"_priv_step_{len(self.steps)}"
-        self.steps[place] = query
-        return exp.Select(expressions=[exp.column(place)])
-
-    def step(self, name: str, query: str) -> exp.CTE:
-        """Return a common table expression for the text of a query."""
-        return exp.CTE(this=self.place(query), alias=exp.TableAlias(this=named(name).copy()))
-
-    def written(self, statement: exp.Expr) -> str:
-        """Write a statement with line breaks and with all its steps. It may modify the statement."""
-        found = str(statement.sql(DUCKDB, pretty=True, max_text_width=100, copy=False))
-        while place := PLACE.search(found):
-            before = found[found.rfind("\n", 0, place.start()) + 1 : place.start()]
-            line = " " if before.strip() else f"\n{before}"
-            step = self.steps[place[1]].replace(LINE, line)
-            found = found[: place.start()] + step + found[place.end() :]
-        return found

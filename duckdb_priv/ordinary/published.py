@@ -15,7 +15,7 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.ordinary.kept import kept_of, run
-from duckdb_priv.ordinary.names import Names, named, nodes, tables_in, text
+from duckdb_priv.ordinary.names import nodes, raw, table_alias, tables_in, text, written
 from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -24,8 +24,6 @@ CATALOG = ("attribute", "coefficient", "release")
 """Tables of the schema priv in every database with releases."""
 SAMPLED = "sample"
 """The form of a sample of the records whose columns are not perturbed."""
-NOT_BY_SCALE = "duplicated"
-"""The form whose scale bounds how often a record is repeated, not how many records a row represents."""
 
 
 @cache
@@ -97,18 +95,14 @@ class Release:
             if each.column.lower() not in self.attributes
         }
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns that queries may name, in lower case."""
-        scale = [self.scale.lower()] if self.scale else []
-        return [*self.public, *self.attributes, *self.reported, *scale]
-
-    def spelling(self, name: str) -> str | None:
-        """Return a column as the release spells it, so that different spellings become equal; None if it has none."""
-        attribute = self.attributes.get(name.lower()) or self.reported.get(name.lower())
-        if attribute is None:
-            return self.public.get(name.lower())
-        return attribute.name if name.lower() == attribute.name.lower() else attribute.column
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
+        """The columns that queries may name, by name in lower case."""
+        attributes = [each.name for each in self.attributes.values()]
+        reported = [each.column for each in self.reported.values()]
+        scale = [self.scale] if self.scale else []
+        names = [*self.public.values(), *attributes, *reported, *scale]
+        return {name.lower(): name for name in names}
 
 
 class ConnectedTables:
@@ -118,8 +112,8 @@ class ConnectedTables:
         self._connection = connection
         self.kept = kept_of(connection)
         """The cache of the connection."""
-        self._state = self.kept.state
         self._columns: dict[str, list[str]] = {}
+        self._temporary = {name.lower() for *_, name, temporary in self.kept.tables if temporary}
 
     @property
     def of_releases(self) -> bool:
@@ -136,31 +130,23 @@ class ConnectedTables:
         return {(database, schema, name): sql for database, schema, name, sql in rows}
 
     @cached_property
-    def _databases(self) -> set[str]:
-        names = self._rows("SELECT lower(database_name) FROM system.main.duckdb_databases()")
-        return {name for (name,) in names}
-
-    @cached_property
-    def _temporary(self) -> set[str]:
-        return {name.lower() for _, _, name, temporary in self._state.tables if temporary}
-
-    @cached_property
     def releases(self) -> Mapping[tuple[str, str], Release]:
         """Every release of every attached database, by database and name in lower case."""
-        found: Mapping[tuple[str, str], Release] = self.kept.once("releases", self._all_releases)
-        return found
 
-    def _all_releases(self) -> Mapping[tuple[str, str], Release]:
-        catalogs: dict[str, set[str]] = {}
-        for database, schema, table, temporary in self._state.tables:
-            if schema == "priv" and not temporary:
-                catalogs.setdefault(database, set()).add(table)
-        return {
-            (database.lower(), release.name.lower()): release
-            for database, tables in catalogs.items()
-            if tables.issuperset(CATALOG)
-            for release in self._of(database)
-        }
+        def find() -> Mapping[tuple[str, str], Release]:
+            catalogs: dict[str, set[str]] = {}
+            for database, schema, table, temporary in self.kept.tables:
+                if schema == "priv" and not temporary:
+                    catalogs.setdefault(database, set()).add(table)
+            return {
+                (database.lower(), release.name.lower()): release
+                for database, tables in catalogs.items()
+                if tables.issuperset(CATALOG)
+                for release in self._of(database)
+            }
+
+        found: Mapping[tuple[str, str], Release] = self.kept.once("releases", find)
+        return found
 
     @cached_property
     def reported(self) -> frozenset[str]:
@@ -169,53 +155,49 @@ class ConnectedTables:
 
     def release(self, table: exp.Table) -> Release | None:
         """Return the release that a table of a query refers to, if any."""
-        if not isinstance(table.this, exp.Identifier):
-            return None
-        for database, schema in self._places(table):
-            if schema == "main" and (database, table.name.lower()) in self.releases:
-                return self.releases[database, table.name.lower()]
-        return None
-
-    def _place_within(self, table: exp.Table, database: str, schema: str) -> None:
-        """Qualify a table in a view's query: DuckDB leaves out the view's database."""
-        if table.catalog or (table.db and table.db.lower() in self._databases):
-            return
-        placed = exp.table_(table.this.copy(), db=table.db or schema, catalog=database, quoted=True)
-        if self.columns(placed):
-            table.set("db", placed.args["db"])
-            table.set("catalog", placed.args["catalog"])
+        name = table.name.lower()
+        keys = [(database, name) for database, schema in self._places(table) if schema == "main"]
+        return next((self.releases[each] for each in keys if each in self.releases), None)
 
     def _places(self, table: exp.Table) -> list[tuple[str, str]]:
-        """Return the databases and schemas in which DuckDB looks up a table of a query."""
+        """Return the databases and schemas in which DuckDB looks up a table of a query; none for a table function."""
         name, first, second = table.name.lower(), table.db.lower(), table.catalog.lower()
-        database, schema = self._state.database.lower(), self._state.schema.lower()
+        database, schema = self.kept.database.lower(), self.kept.schema.lower()
+        if not isinstance(table.this, exp.Identifier):
+            return []
         if second:
             return [(second, first)]
         if not first:
             return [("temp", "main") if name in self._temporary else (database, schema)]
         # A single qualifier is a schema of the database in use, or a database. Temporary tables take precedence, as
         # does another schema of that name that comes first in the search path.
-        several = "," in self._state.path
-        hidden = name in self._temporary or (several and schema != "main")
-        if first == "main" and hidden:
+        several = "," in self.kept.path
+        if first == "main" and (name in self._temporary or (several and schema != "main")):
             return [(first, "main")]
         return [(database, first), (first, schema if first == database else "main")]
 
     def view(self, table: exp.Table) -> exp.Subquery | None:
         """Return the query of a table, if the table is a view that reads a release."""
-        if not isinstance(table.this, exp.Identifier) or self.release(table) is not None:
+        if self.release(table) is not None:
             return None
         keys = ((*place, table.name.lower()) for place in self._places(table))
         key = next((each for each in keys if each in self._views), None)
-        if key is None:
-            return None
-        created = sqlglot.parse_one(self._views[key], dialect="duckdb")
-        if not isinstance(created, exp.Create) or not isinstance(created.expression, exp.Query):
+        created = sqlglot.parse_one(self._views[key], dialect="duckdb") if key else None
+        if key is None or not isinstance(created, exp.Create):
             return None
         query = created.expression
+        if not isinstance(query, exp.Query):
+            return None
+        databases = {"system", "temp", *(each.lower() for each in self.kept.databases)}
         tables = tables_in(query)
         for each in tables:
-            self._place_within(each, *key[:2])
+            # DuckDB leaves out the view's database.
+            if each.catalog or each.db.lower() in databases:
+                continue
+            placed = exp.table_(each.this.copy(), db=each.db or key[1], catalog=key[0], quoted=True)
+            if self.columns(placed):
+                each.set("db", placed.args["db"])
+                each.set("catalog", placed.args["catalog"])
         if not any(self.release(each) or self.view(each) for each in tables):
             return None
         alias = (table.args.get("alias") or exp.TableAlias(this=table.this)).copy()
@@ -226,11 +208,8 @@ class ConnectedTables:
 
     def catalog_of(self, release: Release) -> str:
         """Write the schema of a release's catalog, with the shortest name that is unambiguous."""
-        return (
-            "priv"
-            if release.database == self._state.database
-            else f"{identifier(release.database)}.priv"
-        )
+        here = release.database == self.kept.database
+        return "priv" if here else f"{identifier(release.database)}.priv"
 
     def domain(self, release: Release, attribute: Attribute) -> str:
         """Write FROM and WHERE for an attribute's values and their numbers."""
@@ -239,23 +218,21 @@ class ConnectedTables:
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
 
-    def columns(self, source: exp.Expr) -> list[str]:
+    def columns(self, table: exp.Table) -> list[str]:
         """Return the columns of a table that queries may name, in lower case; an empty list if they are unknown."""
-        if not isinstance(source, exp.Table):
-            return []
-        if (release := self.release(source)) is not None:
-            return release.columns
-        source = source.copy()
-        source.set("alias", None)
-        source.set("joins", None)
-        written = text(source)
-        if written not in self._columns:
+        if (release := self.release(table)) is not None:
+            return list(release.columns)
+        table = table.copy()
+        table.set("alias", None)
+        table.set("joins", None)
+        name = text(table)
+        if name not in self._columns:
             try:
-                rows = self._rows(f"DESCRIBE SELECT * FROM {written}")
+                rows = self._rows(f"DESCRIBE SELECT * FROM {name}")
             except duckdb.Error:
                 rows = []
-            self._columns[written] = [row[0].lower() for row in rows]
-        return self._columns[written]
+            self._columns[name] = [row[0].lower() for row in rows]
+        return self._columns[name]
 
     def described(self, query: exp.Query) -> list[tuple[str, str]]:
         """Return names and types of a query's columns over the true tables. It changes the query.
@@ -263,12 +240,11 @@ class ConnectedTables:
         The query is described over empty columns with the true types. So errors have DuckDB's messages, and columns
         have DuckDB's names. Raises duckdb.Error for an invalid query.
         """
-        names = Names()
         for table in tables_in(query):
             release = self.release(table)
             if release is None or not release.attributes:
                 continue
-            alias = (table.args.get("alias") or exp.TableAlias(this=named(table.name))).copy()
+            alias = (table.args.get("alias") or table_alias(table.name)).copy()
             for column in nodes(query, exp.Column):
                 if column.db and column.table.lower() == alias.name.lower():
                     column.set("db", None)
@@ -283,11 +259,11 @@ class ConnectedTables:
                     f"CAST(NULL AS {each.type}) AS {text(each.name)}"
                 )
             star = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-            place = names.place(f"SELECT {', '.join([star, *added])} FROM {text(bare)}")
-            table.replace(exp.Subquery(this=place, alias=alias))
+            empty = raw(f"SELECT {', '.join([star, *added])} FROM {text(bare)}")
+            table.replace(exp.Subquery(this=empty, alias=alias))
         try:
             rows = self._known if self.of_releases else self._rows
-            return [(row[0], row[1]) for row in rows(f"DESCRIBE {names.written(query)}")]
+            return [(row[0], row[1]) for row in rows(f"DESCRIBE {written(query)}")]
         except duckdb.Error as error:
             # Drop the quoted line of the query, which the user did not write.
             raise type(error)(str(error).partition("\n\nLINE ")[0]) from None
@@ -305,24 +281,20 @@ class ConnectedTables:
             f"SELECT CAST(value AS {attribute.type}) AS value {self.domain(release, attribute)}"
         )
         # Values are compared as in the query: DuckDB casts a text to a number if it compares both.
+        literals = list(map(text, values))
         listed = ", ".join(
-            f"(SELECT coalesce(bool_or(value = {value.sql('duckdb')}), false) FROM domain)"
-            for value in values
+            f"(SELECT coalesce(bool_or(value = {each}), false) FROM domain)" for each in literals
         )
         (found,) = self._known(f"WITH domain AS ({domain}) SELECT {listed}")
-        return [
-            value.sql("duckdb") for value, known in zip(values, found, strict=True) if not known
-        ]
+        return [value for value, known in zip(literals, found, strict=True) if not known]
 
     def partly_unknown(self, release: Release, attribute: Attribute) -> bool:
         """Whether the catalog has no weights for some value of an attribute."""
-        test = {"two_by_two": "own - other <= 1e-12", "singular": "retention = 0"}.get(
-            attribute.form
-        )
-        if test is None:
+        tests = {"two_by_two": "own - other <= 1e-12", "singular": "retention = 0"}
+        if attribute.form not in tests:
             return False
-        found = self._known(f"SELECT bool_or({test}) {self.domain(release, attribute)}")
-        return bool(found[0][0])
+        test = f"SELECT bool_or({tests[attribute.form]}) {self.domain(release, attribute)}"
+        return bool(self._known(test)[0][0])
 
     def values(self, release: Release, attribute: Attribute) -> list[str | None]:
         """Return the domain of an attribute as texts."""
@@ -373,18 +345,13 @@ def _release(
             blocks = row.get("blocks")
             kind = blocks["type"] if blocks else row["type"]
             kind = "VARCHAR" if kind.startswith("ENUM") else kind.removesuffix("[]")
+            size = row["domain_size"]
             attributes[row["attribute"].lower()] = Attribute(
-                row["attribute"],
-                column,
-                kind,
-                row["form"],
-                row["domain_size"],
-                stated_blocks(blocks),
+                row["attribute"], column, kind, row["form"], size, stated_blocks(blocks)
             )
-    one_each = any(
-        each.form == NOT_BY_SCALE or (each.form in FORMS and each.traits.varied)
-        for each in attributes.values()
-    )
+    # Or the scale bounds how often a record is repeated, or is the strength of the perturbation.
+    forms = [FORMS[each.form] for each in attributes.values() if each.form in FORMS]
+    one_each = any(each.copied or each.varied for each in forms)
     classes = float(math.prod(row["domain_size"] or 1 for row in rows))
     return Release(
         database, name, attributes, public, scale,

@@ -1,39 +1,25 @@
 """Compute each record's contribution to sums, and from it the estimates, their variances and covariances.
 
-Two steps are between the cells and the estimates. ``outcomes`` has, for every cell and true value, the contribution of
-such a record to each sum. ``records`` weights these contributions for each cell.
-
-Let V(x) be the contribution of a row to a sum if its true value is x. Let h be its estimate, the sum over x of W[x, y]
-V(x), and q_ab the same for the product V_a V_b. Then the sum of h_a h_b - q_ab over the rows estimates the covariance
-of two sums without bias, if rows are perturbed independently. Rows that represent several records, sampled or copied
-rows, and weights from the published histogram change this as for a single count (``mechanism/score_interval.md``,
-``mechanism/splu.md``).
+``outcomes`` has, for every cell and true value, the contribution of such a record to each sum, and ``records`` weights
+these contributions for each cell. Let V(x) be the contribution of a row to a sum if its true value is x, h its
+estimate, the sum over x of W[x, y] V(x), and q_ab the same for the product V_a V_b. Then the sum of h_a h_b - q_ab over
+the rows estimates the covariance of two sums without bias, if rows are perturbed independently. Rows that represent
+several records, sampled or copied rows, and weights from the published histogram change this as for a single count
+(``mechanism/score_interval.md``, ``mechanism/splu.md``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Zero
-from duckdb_priv.ordinary.frame import (
-    Frame,
-    Measure,
-    Steps,
-)
-from duckdb_priv.ordinary.names import (
-    Names,
-    filtered,
-    indented,
-    nodes,
-    parenthesized,
-    select_sql,
-    text,
-)
+from duckdb_priv.ordinary.frame import Frame, Measure, Steps
+from duckdb_priv.ordinary.names import Names, all_of, filtered, indented, nodes, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -71,11 +57,10 @@ class Records:
 
     def __init__(self, frame: Frame) -> None:
         cells = frame.cells
-        attributes = list(cells.attributes.values())
-        forms = {each.form for each in attributes}
+        forms = {each.form for each in cells.attributes.values()}
         self.form = next(iter(forms)) if len(forms) == 1 else ""
         """The form of the attributes; empty if they have several forms, or without attributes."""
-        self.one_attribute = len(attributes) == 1
+        self.one_attribute = len(cells.attributes) == 1
         mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
         if mixed:
             # Means are over all true values that a record may have.
@@ -101,15 +86,13 @@ class Records:
         self._outcomes, self._records = StepColumns(self.taken), StepColumns(self.taken)
         self.estimates = StepColumns(self.taken)
         self._cell_number, self._set = map(self.taken.fresh, ("cell", "grouping_set"))
-        self._positions = [self.taken.fresh("position") for _ in frame.attribute_names]
+        self._positions = [self.taken.fresh("position") for _ in cells.attributes]
         self._from_cells: dict[str, None] = {}
-        self._shrinkage = ""
-        self._kept = ""
+        self._shrinkage = self._kept = ""
+        self._several = frame.joined or frame.subtotals
+        """Whether a class may be in several groups, or several times in a group."""
         if mixed and frame.keys:
-            found = " AND ".join(map(parenthesized, mixed))
-            kept = self._outcomes.take(
-                f"bool_or({found})" if frame.joined or frame.subtotals else found, "kept"
-            )
+            kept = self._outcomes.take(self._of_class(all_of(mixed), (), "bool_or"), "kept")
             self._kept = self._records.take(f"bool_or({kept})", "kept")
         self._weight, self._shown = text(cells.weight), text(cells.shown)
 
@@ -137,28 +120,15 @@ class Records:
 
     def least(self, name: str) -> str:
         """Return the column of ``estimates`` with the least amount of a record in a sum; 0 without records."""
-        of, product = self.measures[name], " * ".join(self.measures[name].factors) or "1"
-        if self.frame.joined:
-            product = f"min({product}){filtered(of.conditions)}"
-        elif of.conditions:
-            product = (
-                f"CASE WHEN {' AND '.join(map(parenthesized, of.conditions))} THEN {product} END"
-            )
-        if self.frame.subtotals and not self.frame.joined:
-            product = f"any_value({product})"
-        amount = self._outcomes.take(product, "amount")
-        ends = [
-            self._records.take(f"{each}({amount})", f"{each}_amount") for each in ("min", "max")
-        ]
+        of, which = self.measures[name], ("min", "max")
+        amount = " * ".join(of.factors) or "1"
+        amount = self._outcomes.take(self._of_class(amount, of.conditions, "min"), "amount")
+        ends = [self._records.take(f"{each}({amount})", f"{each}_amount") for each in which]
         if of.public:
-            public = of.public[0]
-            for other in of.public[1:]:
-                public = exp.Mul(this=exp.paren(public.copy()), expression=exp.paren(other.copy()))
-            cells = [
-                self.cell(self.frame.cells.aggregate(each, public, of.before))
-                for each in ("min", "max")
-            ]
-            ends = [f"{one} * {two}" for one in ends for two in cells]
+            public = reduce(_times, of.public)
+            cells = self.frame.cells
+            others = [self.cell(cells.aggregate(each, public, of.before)) for each in which]
+            ends = [f"{one} * {two}" for one in ends for two in others]
         return self.estimates.take(f"coalesce(min(least({', '.join(ends)})), 0)::DOUBLE", "least")
 
     def covariance(self, one: str, two: str, *, raw: bool = False) -> str:
@@ -176,9 +146,8 @@ class Records:
                 found += f" + {sampled}"
         if self.form == "constant":
             found = self._assigned(found, one, two)
-        return self.estimates.take(
-            f"coalesce({found}, 0)", "variance" if one == two else "covariance"
-        )
+        stem = "variance" if one == two else "covariance"
+        return self.estimates.take(f"coalesce({found}, 0)", stem)
 
     def noise(self, one: str, two: str) -> str:
         """Write a record's contribution to the covariance of two sums, without the factors of public values."""
@@ -193,25 +162,22 @@ class Records:
         Weights are treated as constants.
         """
         v, w = self._added(one), self._added(two)
-        parts = [*map(text, partition), text(self._cell_number)]
-        total = self._records.take(
-            f"sum({self._records.sql(self._estimated(w))})"
-            f" OVER (PARTITION BY {', '.join(parts)}{_ordered(order)})",
-            "total",
-        )
+        total = self._total(
+            self._records, self._estimated(w), [*map(text, partition), text(self._cell_number)], _ordered(order)
+        )  # fmt: skip
         if self.frame.joined:
             # With joins, a record may be in several groups.
-            inner = [
-                *(self.frame.keys[each] for each in partition),
-                self.frame.column(self._cell_number),
-                *map(self.frame.column, self._positions),
-            ]
-            by = _ordered(order, self.frame.keys)
-            w = self._outcomes.take(
-                f"sum({self._outcomes.sql(w)}) OVER (PARTITION BY {', '.join(inner)}{by})", "adds"
-            )
+            parts = [self.frame.keys[each] for each in partition]
+            parts += map(self.frame.column, (self._cell_number, *self._positions))
+            w = self._total(self._outcomes, w, parts, _ordered(order, self.frame.keys))
         found = self._over_rows(one, two, self._estimated(v), total, self._product(v, w))
         return self.estimates.take(f"coalesce({found}, 0)", "covariance")
+
+    @staticmethod
+    def _total(columns: StepColumns, of: str, partition: Sequence[str], order: str) -> str:
+        """Return the column with the total of another column over several groups."""
+        over = f"PARTITION BY {', '.join(partition)}{order}"
+        return columns.take(f"sum({columns.sql(of)}) OVER ({over})", "total")
 
     def sampling(self, one: str, two: str) -> str:
         """Return the column of ``estimates`` with the largest term that sampling can add to a covariance, if any."""
@@ -238,13 +204,12 @@ class Records:
 
     def _over_rows(self, one: str, two: str, h: str, g: str, q: str) -> str:
         """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
-        release = self.frame.release
+        release, cells, copied = self.frame.release, self.frame.cells, self.form == "duplicated"
         if self.form in TRUTH_IS_RANDOM:
             return f"sum({self._squared(one, two)} * ({q} - {h} * {g}))"
-        if not (release.weighed or release.sampled or self.form == "duplicated"):
-            return f"sum({self._squared(one, two)} * ({h} * {g} - {q}))"
-        scale = self.frame.cells.given_scale
-        count = inflation(scale) if self.form == "duplicated" else f"{scale} ** 2"
+        count = None
+        if copied or release.weighed or release.sampled:
+            count = inflation(cells.given_scale) if copied else f"{cells.given_scale} ** 2"
         squared = self._squared(one, two, count)
         if release.sampled:
             return f"sum({squared} * {h} * {g} - {self._squared(one, two)} * {q})"
@@ -316,22 +281,17 @@ class Records:
         left = f"{drawn} - sum({self.cell(other.cell)} * {means}) + {both}"
         return f"({left}) * ({rows} / greatest({rows} - 1, 1))"
 
+    def _of_class(self, value: str, conditions: Sequence[str], function: str) -> str:
+        """Write a value of a class if it meets conditions, else NULL; of several, by an aggregate function."""
+        if self._several:
+            return f"{function}({value}){filtered(conditions)}"
+        return f"CASE WHEN {all_of(conditions)} THEN {value} END" if conditions else value
+
     def _added(self, name: str) -> str:
         """Return the column of ``outcomes`` with a record's contribution to a sum."""
         of = self.measures[name]
-        product = " * ".join(of.factors) or "1"
-        if self.frame.joined:
-            return self._outcomes.take(
-                f"coalesce(sum({product}){filtered(of.conditions)}, 0)", "adds"
-            )
-        if of.conditions:
-            when = " AND ".join(map(parenthesized, of.conditions))
-            product = f"CASE WHEN {when} THEN {product} ELSE 0 END"
-        if of.factors:
-            product = f"coalesce({product}, 0)"
-        return self._outcomes.take(
-            f"any_value({product})" if self.frame.subtotals else product, "adds"
-        )
+        found = self._of_class(" * ".join(of.factors) or "1", of.conditions, "sum")
+        return self._outcomes.take(found if found == "1" else f"coalesce({found}, 0)", "adds")
 
     @property
     def of_histogram(self) -> bool:
@@ -343,14 +303,14 @@ class Records:
 
         ``factor`` names a column of the classes by which it is multiplied.
         """
-        cell = self.measures[name].cell
+        frame, cell = self.frame, self.measures[name].cell
         self.cell(cell)
-        parts = [*self.frame.keys.values(), *([self._set_sql] if self.frame.subtotals else [])]
-        parts.append(self.frame.column(self._positions[0]))
+        parts = [*frame.keys.values(), *[frame.level] * frame.subtotals]
+        parts.append(frame.column(self._positions[0]))
         added = self._outcomes.sql(self._added(name))
-        times = f" * {self.frame.column(factor)}" if factor else ""
+        times = f" * {frame.column(factor)}" if factor else ""
         return self._outcomes.take(
-            f"coalesce(sum({self.frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
+            f"coalesce(sum({frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
             f" / {self.constant('rows')}{times}",
             "mean",
         )
@@ -383,101 +343,78 @@ class Records:
     def _summed(self, of: Measure) -> str:
         """Return the column of ``records`` that says whether any of them is summed."""
         known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
-        known += self.frame.summed(of)
-        summed = " AND ".join([*map(parenthesized, of.conditions), *known])
-        if self.frame.joined or self.frame.subtotals:
-            summed = f"bool_or({summed})"
+        summed = self._of_class(
+            all_of([*of.conditions, *known, *self.frame.summed(of)]), (), "bool_or"
+        )
         return self._records.take(f"bool_or({self._outcomes.take(summed, 'summed')})", "summed")
 
     def _plain_columns(self) -> list[str]:
         found = []
         for name, (kind, argument, when, distinct) in self.frame.plain.items():
-            if kind == "grouping":
-                level = self._outcomes.take(f"grouping({argument})", "level")
-                level = self._records.take(f"any_value({level})", "level")
-                found.append(f"coalesce(any_value({level}), {when}) AS {text(name)}")
-                continue
-            if self.frame.joined or self.frame.subtotals or when:
+            if kind != "grouping" and (self._several or when):
                 raise QueryRefused(
                     f"{kind}() is not answered beside intervals here",
                     hint="leave out intervals, or ask for it in a query of its own",
                 )
+            argument = f"grouping({argument})" if kind == "grouping" else argument
             column = self._records.take(
                 f"any_value({self._outcomes.take(argument, 'plain')})", "plain"
             )
-            found.append(f"{kind}({'DISTINCT ' * distinct}{column}) AS {text(name)}")
+            value = f"{kind}({'DISTINCT ' * distinct}{column})"
+            if kind == "grouping":
+                value = f"coalesce(any_value({column}), {when})"
+            found.append(f"{value} AS {text(name)}")
         return found
-
-    @property
-    def _set_sql(self) -> str:
-        return f"grouping({', '.join(map(text, self.frame.keys))})"
 
     def steps(self, laws: Mapping[str, str], table: str) -> Steps:
         """Return the steps; the last, ``table``, has the estimates. ``laws`` names the queries of numbers."""
+        frame, of = self.frame, self.frame.cells
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
-        steps = ("cells", "outcomes", "records")
-        cells, outcomes, records = map(self.frame.names.fresh, steps)
-        grouped = [*map(text, self.frame.keys)] + [text(self._set)] * self.frame.subtotals
+        cells, outcomes, records = map(frame.names.fresh, ("cells", "outcomes", "records"))
+        carried = [
+            frame.column(each)
+            for each in (self._cell_number, of.weight, of.shown, *self._from_cells)
+        ]
+        groups: list[str] = []
+        if self._several:
+            apart = [*self._positions, *[self._shrinkage] * self.of_histogram]
+            groups = [*carried, *map(frame.column, apart), *frame.groups]
+        sets = [f"{frame.level} AS {text(self._set)}"] * frame.subtotals
+        columns = [*of.columns, self._cell_number]
+        classes = frame.classes(text(cells), laws, columns, self._positions, self._shrinkage)
+        selected = [*frame.selected_keys_of(frame.keys), *carried, *sets, *self._outcomes.selected]
+        keys = [*map(text, frame.keys), *[text(self._set)] * frame.subtotals]
         numbered = [f"row_number() OVER () AS {text(self._cell_number)}", "*"]
-        carried = [f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells]
-        weighted = select_sql(
-            [*grouped, *carried, *self._records.selected],
-            text(outcomes),
-            groups=[*grouped, text(self._cell_number)],
-        )
-        estimated = select_sql(
-            [*grouped, *written, *self.estimates.selected],
-            self._or_nothing(text(records)),
-            groups=grouped,
-            having=f"bool_or({self._kept})" if self._kept else "",
-        )
+        from_cells = [f"any_value({text(each)}) AS {text(each)}" for each in self._from_cells]
+        weighted = [*keys, *from_cells, *self._records.selected]
+        estimated = [*keys, *written, *self.estimates.selected]
+        having = f"bool_or({self._kept})" if self._kept else ""
+        rows = text(records)
+        if frame.subtotals and frame.of_all:
+            # Without records, one empty row keeps the group of all records.
+            total = f"{2 ** len(frame.keys) - 1} AS {text(self._set)}"
+            rows = f"(FROM {rows} UNION ALL BY NAME SELECT {total} WHERE NOT EXISTS (FROM {rows}))"
+        by_cell = [*keys, text(self._cell_number)]
         return [
-            (cells, select_sql(numbered, indented(self.frame.cells.sql()))),
-            (outcomes, self._outcomes_sql(cells, laws)),
-            (records, weighted),
-            (table, estimated),
+            (cells, select_sql(numbered, indented(of.sql()))),
+            (outcomes, frame.select(selected, classes, groups)),
+            (records, select_sql(weighted, text(outcomes), groups=by_cell)),
+            (table, select_sql(estimated, rows, groups=keys, having=having)),
         ]
 
-    def _or_nothing(self, records: str) -> str:
-        """Write the records; if there are none, one empty row keeps the group of all records."""
-        if not self.frame.subtotals or not self.frame.of_all:
-            return records
-        total = f"{2 ** len(self.frame.keys) - 1} AS {text(self._set)}"
-        return (
-            f"(FROM {records} UNION ALL BY NAME SELECT {total} WHERE NOT EXISTS (FROM {records}))"
-        )
 
-    def _outcomes_sql(self, cells: str, laws: Mapping[str, str]) -> str:
-        frame, of = self.frame, self.frame.cells
-        names = (self._cell_number, of.weight, of.shown, *self._from_cells)
-        carried = [frame.column(each) for each in names]
-        sets = [f"{self._set_sql} AS {text(self._set)}"] * frame.subtotals
-        groups: list[str] = []
-        if frame.joined or frame.subtotals:
-            groups = [*carried, *map(frame.column, self._positions), *frame.groups]
-            if self._shrinkage:
-                groups.append(frame.column(self._shrinkage))
-        return frame.select(
-            [*frame.selected_keys, *carried, *sets, *self._outcomes.selected],
-            frame.classes(
-                text(cells),
-                laws,
-                [*of.columns, self._cell_number],
-                self._positions,
-                self._shrinkage,
-            ),
-            groups,
-        )
+def _times(one: exp.Expr, two: exp.Expr) -> exp.Expr:
+    return exp.Mul(this=exp.paren(one.copy()), expression=exp.paren(two.copy()))
 
 
 def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> str:
     """Write an ORDER BY; ``keys`` replaces columns by their expressions."""
     if order is None:
         return ""
-    order = order.copy()
-    for column in list(nodes(order, exp.Column)):
-        if keys is not None:
+    if keys is not None:
+        order = order.copy()
+        for column in list(nodes(order, exp.Column)):
             column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
     return f" {text(order)}"
 

@@ -16,7 +16,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import is_aggregate
 from duckdb_priv.ordinary.checks import UNNEST, blocked_error, by_row, unnests
 from duckdb_priv.ordinary.merge import beside_counts, inline, is_counting, merge_counts
-from duckdb_priv.ordinary.names import Names, first, named, nodes, tables_in
+from duckdb_priv.ordinary.names import Names, first, nodes, table_alias, tables_in
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.scope import (
     ESTIMATED,
@@ -183,7 +183,7 @@ class _Resolver:
     def _source(self, item: exp.Expr, ctes: Mapping[str, FromItem], before: Scope) -> FromItem:
         """Return the item in FROM; a subquery may use the items before it."""
         if isinstance(item, exp.Subquery) and not item.alias:
-            item.set("alias", exp.TableAlias(this=named(self._state.names.fresh("rows")).copy()))
+            item.set("alias", table_alias(self._state.names.fresh("rows")))
         alias, inner = item.alias_or_name, item.this
         if isinstance(item, exp.Subquery | exp.Lateral) and isinstance(inner, exp.Query):
             result = self.query(inner, ctes, before)
@@ -264,7 +264,7 @@ def _blocked(scope: Scope) -> str | None:
 
 def _needs(scope: Scope, source: FromItem) -> bool:
     """Whether a SELECT depends on an attribute of the rows that a subquery passes on."""
-    if not source.rows or source.scope is None:
+    if not source.rows:
         return False
     weighed = scope.summed and any(map(_is_weighed, source.scope.sources))
     columns = nodes(scope.select, exp.Column)

@@ -17,7 +17,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.answer import UnevenParts, answer
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
-from duckdb_priv.ordinary.names import Names, nodes, text
+from duckdb_priv.ordinary.names import Names, nodes, raw, text, written
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.resolve import resolve, write_out_views
@@ -40,6 +40,8 @@ RULES = (write_out_views, resolve, answer)
 """The passes over a query, in their order. Each one changes the query in place."""
 WHOLE = ("BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT")
 """Types of counts and of sums of integers."""
+CALL = (TokenType.DOT, TokenType.L_PAREN)
+"""The second and fourth token of ``priv.function(``."""
 
 
 def rewrite_sql(
@@ -65,14 +67,13 @@ def rewrite_sql(
 
     >>> import duckdb_priv
     >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
-    >>> source = "SELECT i AS id, i % 3 AS ward, ['flu', 'none'][1 + i % 2] AS disease FROM range(900) t(i)"
+    >>> source = "SELECT i AS id, i % 3 AS ward, i % 2 = 0 AS ill FROM range(900) t(i)"
     >>> con.execute(f"CREATE TABLE source AS {source}") and None
-    >>> con.execute(
-    ...     "FROM priv.publish_uniform('source', 'visits', sensitive := 'disease', retention := 0.5, record_id := 'id')"
-    ... ) and None
+    >>> publish = "priv.publish_uniform('source', 'visits', sensitive := 'ill', retention := 0.5, record_id := 'id')"
+    >>> con.execute(f"FROM {publish}") and None
     >>> rewrite_sql(con, "SELECT count(*) FROM visits WHERE ward = 1")
     'SELECT count(*) FROM visits WHERE ward = 1'
-    >>> print(rewrite_sql(con, "SELECT count(*) AS n FROM visits WHERE disease = 'flu'").rpartition("SELECT")[2])
+    >>> print(rewrite_sql(con, "SELECT count(*) AS n FROM visits WHERE ill").rpartition("SELECT")[2])
     <BLANKLINE>
       n
     FROM estimates
@@ -117,10 +118,10 @@ def _rewritten(
     parsed = _parse(sql, connection)
     if parsed is None:
         return sql
-    _refuse_changes(parsed, connection)
     names = Names.of(parsed)
     count_before_pivots(parsed, connection, names)
-    changed, given = False, by_name(parameters)
+    given = parameters if isinstance(parameters, Mapping) else _by_number(parameters or ())
+    changed = False
     for query in list(own_nodes(parsed, exp.Query)):
         # A single value has no place for interval columns, and a PIVOT would group by them.
         alone = query.find_ancestor(exp.Values, exp.Update, exp.Pivot) is not None
@@ -131,12 +132,22 @@ def _rewritten(
         except UnevenParts:
             return _rewritten(release, sql, None, rounded, parameters)
         changed |= state.changed
-    found = _written(parsed, names) if changed else sql
-    if changed and rounded and isinstance(parsed, exp.Query):
-        found = _rounded(found, state.described())
+    found = sql
+    if changed:
+        # In a PIVOT, columns have no table qualifier. The pivoted query is written separately.
+        for pivot in nodes(parsed, exp.Pivot):
+            if isinstance(pivot.this, exp.Subquery):
+                pivot.this.set("this", raw(written(pivot.this.this)))
+        found = written(parsed)
+        if rounded and isinstance(parsed, exp.Query):
+            found = _rounded(found, state.described())
     if connection.of_releases and not parameters:
         connection.kept.once(key, lambda: found)
     return found
+
+
+def _by_number(parameters: Sequence[Any]) -> dict[str, Any]:
+    return {str(number): value for number, value in enumerate(parameters, start=1)}
 
 
 def _rounded(query: str, columns: Sequence[tuple[str, str]]) -> str:
@@ -182,50 +193,45 @@ def reconstruct(
     return run(connection, answer, parameters)
 
 
-def _written(statement: exp.Expr, names: Names) -> str:
-    """Write a statement with line breaks."""
-    # In a PIVOT, columns have no table qualifier. The pivoted query is written separately.
-    for pivot in nodes(statement, exp.Pivot):
-        if isinstance(pivot.this, exp.Subquery):
-            pivot.this.set("this", names.place(names.written(pivot.this.this)))
-    return names.written(statement)
-
-
 def _parse(sql: str, connection: ConnectedTables) -> exp.Expr | None:
     """Parse a statement; None if it is left unchanged.
 
-    A statement that sqlglot cannot parse is left to DuckDB, unless it uses an attribute.
+    A statement that sqlglot cannot parse is left to DuckDB, unless it uses an attribute. A statement that calls
+    functions of the schema priv distinguishes reported from true values.
     """
+    of_release = any(name in sql.lower() for _, name in connection.releases)
     try:
         tokens = sqlglot.tokenize(sql, dialect="duckdb")
-        if _calls_priv(tokens):
+        calls = zip(tokens, tokens[1:], tokens[3:], strict=False)
+        if any(
+            one.text.lower() == "priv" and (two.token_type, four.token_type) == CALL
+            for one, two, four in calls
+        ):
             return None
         statements = [
             each for each in sqlglot.parse(_numbered(sql, tokens), dialect="duckdb") if each
         ]
     except SqlglotError as error:
-        if not _speaks_of_releases(sql, connection):
+        if not of_release:
             return None
         problem = str(error).splitlines()[0]
         raise QueryRefused(
             f"this statement cannot be read: {problem}", hint="write it in simpler SQL"
         ) from None
-    if len(statements) == 1:
-        return _grouped(statements[0]) if not isinstance(statements[0], exp.Command) else None
-    if statements and _speaks_of_releases(sql, connection):
+    if len(statements) > 1 and of_release:
         raise QueryRefused("several statements at once", hint="run them one by one")
-    return None
+    if len(statements) != 1 or isinstance(statements[0], exp.Command):
+        return None
+    _refuse_changes(statements[0], connection)
+    return _grouped(statements[0])
 
 
 def _refuse_changes(statement: exp.Expr, connection: ConnectedTables) -> None:
     """Refuse to change or delete the rows of a release by what they truly are."""
-    if not isinstance(statement, exp.Update | exp.Delete) or not isinstance(
-        statement.this, exp.Table
-    ):
-        return
-    release = connection.release(statement.this)
-    asked = {each.name.lower() for each in nodes(statement, exp.Column)}
-    if release is not None and asked & {each.name.lower() for each in release.reported.values()}:
+    table = statement.this if isinstance(statement, exp.Update | exp.Delete) else None
+    release = connection.release(table) if isinstance(table, exp.Table) else None
+    asked = {each.name.lower() for each in nodes(statement, exp.Column)} if release else set()
+    if release and asked & {each.name.lower() for each in release.reported.values()}:
         raise QueryRefused(
             "rows of a release cannot be changed by what they truly are: nobody knows it",
             hint="count them; or change the source, and publish it again",
@@ -255,29 +261,6 @@ def _grouped(statement: exp.Expr) -> exp.Expr:
     return statement
 
 
-def by_name(parameters: Sequence[Any] | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return parameters by their names or numbers in the query.
-
-    >>> by_name(["flu", 3])
-    {'1': 'flu', '2': 3}
-    """
-    if parameters is None:
-        return {}
-    if isinstance(parameters, Mapping):
-        return dict(parameters)
-    return {str(number): value for number, value in enumerate(parameters, start=1)}
-
-
-def _calls_priv(tokens: Sequence[Token]) -> bool:
-    """Whether a statement calls functions of the schema priv, and so distinguishes reported from true values."""
-    return any(
-        schema.text.lower() == "priv"
-        and dot.token_type is TokenType.DOT
-        and call.token_type is TokenType.L_PAREN
-        for schema, dot, _, call in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
-    )
-
-
 def _numbered(sql: str, tokens: Sequence[Token]) -> str:
     """Number the parameters, so that they can be moved.
 
@@ -286,12 +269,8 @@ def _numbered(sql: str, tokens: Sequence[Token]) -> str:
     "SELECT '?' WHERE a = $1 AND b = $2"
     """
     marks = [
-        token for token in tokens if token.token_type is TokenType.PLACEHOLDER and token.text == "?"
+        each for each in tokens if each.token_type is TokenType.PLACEHOLDER and each.text == "?"
     ]
     for number, token in reversed(list(enumerate(marks, start=1))):
         sql = f"{sql[: token.start]}${number}{sql[token.end + 1 :]}"
     return sql
-
-
-def _speaks_of_releases(sql: str, connection: ConnectedTables) -> bool:
-    return any(name in sql.lower() for _, name in connection.releases)

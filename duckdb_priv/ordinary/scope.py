@@ -55,8 +55,8 @@ class FromItem:
     node: exp.Expr = field(default_factory=exp.Null)
     """The item in FROM."""
     release: Release | None = None
-    scope: Scope | None = None
-    """The SELECT whose result it is; the first one of a set operation."""
+    scope: Scope = field(default_factory=lambda: Scope([]))
+    """The SELECT whose result it is; the first one of a set operation. It is empty for a table."""
     rows: bool = False
     """Whether it passes on rows of a release."""
     asks: bool = False
@@ -81,34 +81,28 @@ class FromItem:
 
     def value(self, column: exp.Column) -> exp.Expr | None:
         """Return the expression of a column of this subquery; None for other columns."""
-        if self.scope is None or not self.owns(column):
-            return None
-        return self.scope.outputs.get(self.columns[column.name.lower()] or "")
+        return self.scope.outputs.get(self._inner(column)) if self.owns(column) else None
 
     def passes_attribute(self, column: exp.Column) -> bool:
         """Whether a column of this table is an attribute, or depends on one whose rows are passed on."""
         value = self.value(column) if self.rows else None
-        if value is None or self.scope is None:
+        if value is None:
             return self.attribute(column) is not None
         inner = list(nodes(value, exp.Column))
         return any(each.passes_attribute(part) for part in inner for each in self.scope.sources)
 
     def is_noisy(self, column: exp.Column) -> bool:
         """Whether a column of this subquery is an estimate."""
-        if self.scope is None or not self.owns(column):
-            return False
-        return (self.columns.get(column.name.lower()) or "").lower() in self.scope.noisy
+        return self.owns(column) and self._inner(column).lower() in self.scope.noisy
 
-    @property
-    def is_chosen(self) -> bool:
-        """Whether its rows are selected by estimates."""
-        return self.scope is not None and self.scope.chosen
+    def _inner(self, column: exp.Column) -> str:
+        """Return the name of a column in the SELECT; empty if it has none."""
+        return self.columns.get(column.name.lower()) or ""
 
     def released(self) -> FromItem:
         """Return the release that the rows come from."""
-        if self.scope is None:
-            return self
-        return next(each.released() for each in self.scope.sources if each.release or each.rows)
+        sources = (each for each in self.scope.sources if each.release or each.rows)
+        return next((each.released() for each in sources), self)
 
     def blocked_by(self, why: str) -> FromItem:
         """Return the item with rows, if any, that cannot be counted by an attribute."""
@@ -124,9 +118,8 @@ class FromItem:
 def aliased(item: exp.Expr) -> list[str]:
     """Return the names that an item in FROM gives to its columns."""
     alias = item.args.get("alias")
-    return (
-        [each.name.lower() for each in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    )
+    columns = alias.columns if isinstance(alias, exp.TableAlias) else ()
+    return [each.name.lower() for each in columns]
 
 
 @dataclass(eq=False)
@@ -251,9 +244,10 @@ def _mark(column: exp.Column, source: FromItem) -> None:
         return
     column.set("db", None)
     column.set("catalog", None)
-    column.set("table", named(source.alias).copy())
-    if source.release is not None and (spelled := source.release.spelling(column.name)):
-        column.set("this", named(spelled).copy())
+    column.set("table", named(source.alias))
+    if source.release is not None:
+        spelled = source.release.columns.get(column.name.lower(), column.name)
+        column.set("this", named(spelled))
 
 
 def from_items(select: exp.Expr) -> list[exp.Expr]:
@@ -285,7 +279,7 @@ def holder(query: exp.Query) -> exp.Expr | None:
 
 def called(value: exp.Expr, name: str) -> exp.Expr:
     """Return an item of a SELECT list with a name."""
-    return exp.Alias(this=value, alias=named(name).copy())
+    return exp.Alias(this=value, alias=named(name))
 
 
 def is_star(item: exp.Expr) -> bool:

@@ -58,18 +58,16 @@ class Windows:
         """Columns of the step between the estimates and their intervals: values of windows, and covariances."""
         self.found: dict[str, GroupWindow] = {}
         """Windows by column."""
-        frame = records.frame
-        self._apart = not (frame.sensitive_keys or frame.joined)
+        self._apart = not (records.frame.sensitive_keys or records.frame.joined)
 
     def replaced(self, value: exp.Expr) -> exp.Expr:
         """Return an expression with its windows over estimates replaced by columns.
 
         Raises QueryRefused for a window whose variance is unknown.
         """
-        value = value.copy()
-        holder = exp.Paren(this=value)
+        holder = exp.Paren(this=value.copy())
         for node in list(nodes(holder, exp.Window)):
-            estimated = {each.name for each in nodes(node, exp.Column)} & set(self._uncertain)
+            estimated = any(each.name in self._uncertain for each in nodes(node, exp.Column))
             if estimated and not isinstance(node.this, RANKS):
                 node.replace(self._column(node))
         found: exp.Expr = holder.this
@@ -84,13 +82,14 @@ class Windows:
         first, second = self.found[one], self.found[two]
         if first.kind == "total" and second.kind != "total":
             first, second = second, first
+        same = first.over == second.over and first.kind == second.kind
         if second.kind == "total" and second.partition <= first.partition:
             found = first.of_column(self._with_group(first.of, second))
             if first.of == second.of and (sampling := self._records.sampling(first.of, first.of)):
                 found += f" + {first.of_column(sampling)}"
-        elif first.over == second.over and first.kind == second.kind != "running":
+        elif same and first.kind != "running":
             found = first.of_column(self.of_group(first.of, second.of))
-        elif first.over == second.over and first.kind == second.kind:
+        elif same:
             each = f"{self._with_group(first.of, second)} + {self._with_group(second.of, first)}"
             each += f" - {self.of_group(first.of, second.of)}"
             found = first.of_column(self.columns.take(each, "running"))
@@ -114,12 +113,11 @@ class Windows:
     def _kept(self, covariance: str, one: str, two: str) -> str:
         """Write a covariance, reduced if the weights are computed from the published histogram."""
         records = self._records
-        counts = all(records.measures[each].counts for each in (one, two))
         if not (
             records.form in FROM_HISTOGRAM
             and records.one_attribute
-            and counts
             and records.frame.separable
+            and all(records.measures[each].counts for each in (one, two))
         ):
             return covariance
         share = f"least({records.rows(one)} / {records.constant('rows')}, 1)"
@@ -136,12 +134,11 @@ class Windows:
             )
         if self._records.frame.subtotals:
             raise refused("a window over subtotals")
-        function = node.this
-        if isinstance(function, exp.Avg):
+        if isinstance(node.this, exp.Avg):
             # The number of groups is exact.
             total, number = node.copy(), node.copy()
-            total.set("this", exp.Sum(this=function.this.copy()))
-            number.set("this", exp.Count(this=function.this.copy()))
+            total.set("this", exp.Sum(this=node.this.this.copy()))
+            number.set("this", exp.Count(this=node.this.this.copy()))
             groups = column(self.columns.take(text(number), "groups").strip('"'))
             return exp.paren(exp.Div(this=self._column(total), expression=groups))
         window = self._understood(node)
@@ -155,13 +152,13 @@ class Windows:
         argument = function.this if isinstance(function, exp.Sum | exp.Lag | exp.Lead) else None
         if not isinstance(argument, exp.Column) or argument.name not in self._uncertain:
             raise refused("this window over estimates")
-        bare, call = node.copy(), "sum({})"
+        call, bare = "sum({})", node.copy()
         bare.set("this", exp.column("_priv_each"))
-        over = text(bare).partition("OVER (")[2].removesuffix(")")
         frame = _frame(spec) if spec is not None else RUNNING if order is not None else WHOLE
         if isinstance(function, exp.Lag | exp.Lead):
             offset, default = function.args.get("offset"), function.args.get("default")
-            if not _at_least_one(offset) or (default is not None and first(default, exp.Column)):
+            odd = offset is not None and not (offset.is_int and int(offset.name) >= 1)
+            if odd or (default is not None and first(default, exp.Column)):
                 raise refused("a window that looks back by other than a number of rows")
             name = "lag" if isinstance(function, exp.Lag) else "lead"
             kind, call = "shift", f"{name}({{}}, {text(offset) if offset else 1})"
@@ -174,22 +171,18 @@ class Windows:
         else:
             raise refused("a window without the group of its row")
         partition = frozenset(text(each) for each in node.args.get("partition_by") or ())
-        window = GroupWindow(argument.name, partition, kind, over, call, order)
         if not self._apart:
-            self._check_keys(window, order)
-        return window
-
-    def _check_keys(self, window: GroupWindow, order: exp.Expr | None) -> None:
-        """Refuse windows over groups that may share records, except totals and running totals by keys."""
-        frame = self._records.frame
-        keys = {text(each) for each in frame.keys}
-        if window.kind not in ("total", "running") or not window.partition <= keys:
-            raise refused("this window over groups that depend on an attribute")
-        if window.kind == "running":
-            assert order is not None
-            ordered = {text(each.this) for each in order.expressions}
-            if ordered | window.partition != keys:
+            # Groups that may share records: only totals and running totals by keys.
+            keys = set(map(text, self._records.frame.keys))
+            if kind not in ("total", "running") or not partition <= keys:
+                raise refused("this window over groups that depend on an attribute")
+            ordered = (
+                {text(each.this) for each in order.expressions} if order is not None else set()
+            )
+            if kind == "running" and ordered | partition != keys:
                 raise refused("a running total over groups that depend on an attribute")
+        over = text(bare).partition("OVER (")[2].removesuffix(")")
+        return GroupWindow(argument.name, partition, kind, over, call, order)
 
     @property
     def reads_law(self) -> bool:
@@ -211,29 +204,20 @@ def write_out_names(select: exp.Select) -> None:
     for node in list(nodes(select, exp.Window)):
         alias = node.args.get("alias")
         known = named.get(alias.name.lower()) if alias else None
-        if known is None or node.find_ancestor(exp.Query) is not select:
-            continue
-        node.set("alias", None)
-        for part in ("partition_by", "order", "spec"):
-            found = known.args.get(part)
-            if isinstance(found, list):
-                node.set(part, [each.copy() for each in found])
-            elif found is not None:
-                node.set(part, found.copy())
-
-
-def _at_least_one(offset: exp.Expr | None) -> bool:
-    return offset is None or (offset.is_int and int(offset.name) >= 1)
+        if known is not None and node.find_ancestor(exp.Query) is select:
+            node.set("alias", None)
+            for part, value in known.copy().args.items():
+                if value and part in ("partition_by", "order", "spec"):
+                    node.set(part, value)
 
 
 def _frame(spec: exp.Expr) -> tuple[str, str, str, str]:
     """Return start, start side, end and end side of a frame, in capitals."""
-
-    def end(name: str) -> str:
-        found = spec.args.get(name) or ""
-        return (found if isinstance(found, str) else found.sql()).upper()
-
-    return end("start"), end("start_side"), end("end") or "CURRENT ROW", end("end_side")
+    parts = [spec.args.get(name) or "" for name in ("start", "start_side", "end", "end_side")]
+    start, before, end, after = (
+        (each if isinstance(each, str) else each.sql()).upper() for each in parts
+    )
+    return start, before, end or "CURRENT ROW", after
 
 
 def _holds_own(start: str, start_side: str, end: str, end_side: str) -> bool:

@@ -16,7 +16,7 @@ import sqlglot
 
 import duckdb_priv
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import Names
+from duckdb_priv.ordinary.names import Names, written
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.rewrite import RULES
 from duckdb_priv.ordinary.scope import QueryState
@@ -63,7 +63,7 @@ def passed(
             rule(state)
     except QueryRefused as refused:
         return f"-- refused: {str(refused).splitlines()[0]}"
-    return shortened(state.names.written(query)) if name == "answer" else query.sql("duckdb")
+    return shortened(written(query)) if name == "answer" else query.sql("duckdb")
 
 
 def shortened(query: str) -> str:
