@@ -64,7 +64,7 @@ class SetLaws(StructFields):
     def _law_of(self, places: str, weights: str) -> str:
         """Write the law of the values at some positions, from the weights by shown value."""
         single = f"list_extract({places}, 1)"
-        known = {name: self._of.number(name, single) for name in TERMS}
+        known = {name: self._of.number(name, single) for name in TERMS} | {"shrinkage": "0e0"}
         if self.form.from_histogram:
             known["shrinkage"] = (
                 f"(1 - {self._of.number('own', single)} + {self._of.number('other', single)})"
@@ -72,10 +72,9 @@ class SetLaws(StructFields):
         chosen = f"list_sum(list_select({weights}, {places}))"
         inside = f"{chosen} / len({places})"
         outside = f"(list_sum({weights}) - {chosen}) / nullif(len({weights}) - len({places}), 0)"
-        law = re.sub(rf"\(k\)\.({'|'.join(known)})\b", r"(k).known.\1", ordinary("law"))
         given = {name: f"{sql}::DOUBLE" for name, sql in known.items()}
-        known_law = f"CASE WHEN len({places}) = 1 THEN {struct(**given)} END"
-        return let("k", law, known=known_law, inside=inside, outside=outside, shrinkage="0e0")
+        of_one = f"CASE WHEN len({places}) = 1 THEN {struct(**given)} END"
+        return let("k", ordinary("law"), known=of_one, inside=inside, outside=outside)
 
     def _law_of_symmetric(self, values: str | None) -> str:
         """Write the law if a row's weight depends on whether it shows one of the set; the whole domain has no noise."""
@@ -122,7 +121,7 @@ class SetLaws(StructFields):
         return let(
             "k",
             ordinary("law"),
-            **dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"),
+            known=struct(**dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")),
             inside=f"{step} - {other}",
             outside=f"CASE WHEN {count} < {size} THEN -({other}) END",
         )

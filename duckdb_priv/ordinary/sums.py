@@ -25,6 +25,7 @@ from duckdb_priv.estimator.set_formulas import (
     law_of_sample,
     law_of_scales,
     mean_of,
+    ordinary,
     other,
     other_mean,
     share_of_table,
@@ -36,7 +37,6 @@ from duckdb_priv.ordinary.records import (
     FROM_HISTOGRAM,
     TRUTH_IS_RANDOM,
     Records,
-    formula,
     inflation,
 )
 
@@ -44,6 +44,8 @@ WITH_TERMS = ("rank_one", "singular", "operator", "conditional_poisson", "batche
 """Forms whose catalog has ``TERMS`` for single values."""
 TABLE = "_priv_laws"
 """The placeholder for the laws among the tables."""
+Factors = Sequence[exp.Expr]
+"""Public values that are multiplied, or public conditions that all hold."""
 MOST = 20_000_000
 """Maximum number of combinations of true and shown values. With more, only the variance of a count is known."""
 
@@ -105,12 +107,9 @@ class Laws:
         classes = replace(self._frame, partly_unknown=False).classes(
             indented(reports), laws, ["y_place", *carried]
         )
+        by_report += [f"any_value({each}) AS {each}" for each in carried]
         of_reports = select_sql(
-            [
-                *self._frame.selected_keys_of(self.keys),
-                *by_report,
-                *(f"any_value({each}) AS {each}" for each in carried),
-            ],
+            [*self._frame.selected_keys_of(self.keys), *by_report],
             f"{indented(classes)} AS {text(self._frame.alias)}",
             self._frame.where,
             [*keys, "y_place"],
@@ -124,19 +123,19 @@ class Laws:
     def _reports(self, laws: Mapping[str, str]) -> tuple[str, list[str]]:
         """Write the possible reports as cells, with columns that are carried along to their laws."""
         if self.of_product:
-            counted = "count(*) / sum(count(*)) OVER () AS share"
-            release = text(self._frame.cells.source.node)
-            alias = text(self._frame.cells.source.alias)
-            tables = [
-                f"(SELECT {alias}.{text(each.column)}, {counted} FROM {release} GROUP BY ALL) AS r{number}"
-                for number, each in enumerate(self._attributes)
-            ]
-            shares = " * ".join(f"r{number}.share" for number in range(len(tables)))
-            selected = [
-                f"r{number}.{text(each.column)}" for number, each in enumerate(self._attributes)
-            ]
-            selected += [f"{shares} AS y_share", "row_number() OVER () AS y_place"]
-            return select_sql(selected, " CROSS JOIN ".join(tables)), ["y_share"]
+            source, tables, columns, shares = self._frame.cells.source, [], [], []
+            for number, each in enumerate(self._attributes):
+                column, r = text(each.column), f"r{number}"
+                selected = [
+                    f"{text(source.alias)}.{column}",
+                    "count(*) / sum(count(*)) OVER () AS share",
+                ]
+                shown = select_sql(selected, text(source.node), groups=["ALL"])
+                tables.append(f"{indented(shown)} AS {r}")
+                columns.append(f"{r}.{column}")
+                shares.append(f"{r}.share")
+            columns += [f"{' * '.join(shares)} AS y_share", "row_number() OVER () AS y_place"]
+            return select_sql(columns, " CROSS JOIN ".join(tables)), ["y_share"]
         (attribute,) = self._attributes
         law, column = text(laws[attribute.name]), text(attribute.column)
         if attribute.blocks:
@@ -144,37 +143,32 @@ class Laws:
             numbers = f"(SELECT any_value(own) AS own, any_value(other) AS other FROM {law})"
             tables = [f"range({attribute.blocks.count}) AS t(b)", numbers]
             return select_sql(selected, " CROSS JOIN ".join(tables)), ["y_own", "y_other"]
-        selected = [f"value AS {column}", "position AS y_place"]
-        selected += [f"{each} AS y_{each}" for each in self.numbers]
+        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
+        known |= {each: each for each in TERMS if each in self.numbers}
+        if "own" in self.numbers:
+            known["shrinkage"] = "1 - own + other"
+        selected = [f"value AS {column}", "position AS y_place", f"{struct(**known)} AS y_known"]
         if self._frame.cells.scale_key:
             selected.append(f"1 AS {text(self._frame.cells.scale_key)}")
-        return select_sql(selected, law), [f"y_{each}" for each in self.numbers]
+        return select_sql(selected, law), ["y_known"]
 
     def _of_set(self, h: str, within: str) -> str:
         """Write the law of a set from the weight ``h`` of each report; ``within``: is it in the set, or the size."""
-        if self.of_product:
-            return formula(
-                "law_of_product", "k", most=f"max({h})", least=f"min({h})",
-                mean=f"sum(y_share * {h})", square=f"sum(y_share * {h} ** 2)",
-            )  # fmt: skip
         blocks = self._attributes[0].blocks
-        if blocks:
-            return formula(
-                "law_of_blocks", "k", h=f"list({h})", size=f"any_value({within})", own="any_value(y_own)",
-                other="any_value(y_other)", blocks=str(blocks.count), stride=str(blocks.stride),
-                held=str(len(blocks.first)),
-            )  # fmt: skip
-        of_value = {each: f"y_{each}" for each in TERMS if each in self.numbers}
-        if "own" in self.numbers:
-            of_value["shrinkage"] = "1 - y_own + y_other"
-        own = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
-        for each, number in of_value.items():
-            only = f"max({number}) FILTER (WHERE {within})"
-            own[each] = f"CASE WHEN count_if({within}) = 1 THEN {only} END"
-        return formula(
-            "law", "k", inside=f"avg({h}) FILTER (WHERE {within})",
-            outside=f"avg({h}) FILTER (WHERE NOT {within})", **own,
-        )  # fmt: skip
+        if self.of_product:
+            law, given = "law_of_product", {"most": f"max({h})", "least": f"min({h})"}
+            given |= {"mean": f"sum(y_share * {h})", "square": f"sum(y_share * {h} ** 2)"}
+        elif blocks is not None:
+            law, given = "law_of_blocks", {"h": f"list({h})", "size": f"any_value({within})"}
+            given |= {"own": "any_value(y_own)", "other": "any_value(y_other)"}
+            given |= {"blocks": str(blocks.count), "stride": str(blocks.stride)}
+            given["held"] = str(len(blocks.first))
+        else:
+            known = f"any_value(y_known) FILTER (WHERE {within})"
+            law, given = "law", {"known": f"CASE WHEN count_if({within}) = 1 THEN {known} END"}
+            given["inside"] = f"avg({h}) FILTER (WHERE {within})"
+            given["outside"] = f"avg({h}) FILTER (WHERE NOT {within})"
+        return f"[{ordinary(law)} FOR k IN [{struct(**given)}]][1]"
 
 
 class Sums:
@@ -249,7 +243,7 @@ class Sums:
             [records.summed(each, "noise") for each in noises],
             [self._total(of), self._total(and_of)],
             [f"{self.laws.of(each)}.shrinkage" for each in (one, two)],
-            self._summed(cells.sum((), ()), "rows"),
+            self._sum("rows"),
             records.constant("rows"),
         )
 
@@ -279,7 +273,7 @@ class Sums:
             weighed = records.weighed(name)
             low, high = (records.estimates.take(f"{e}({weighed})", e) for e in ("min", "max"))
             if not self._frame.joined:
-                most = self._summed(of.cell, "rows")
+                most = records.summed(records.cell(of.cell), "rows")
         found = struct(of_count=variance, low=low, high=high, records=f"{most}::DOUBLE")
         return given | {"of_other": found}
 
@@ -360,7 +354,7 @@ class Sums:
         copied = "0e0"
         if form.copied:
             copies = f"CASE WHEN {self._frame.cells.given_scale} > 1 THEN 1 ELSE 0 END"
-            copied = self._summed(self._frame.cells.sum((), of.before, copies), "copied")
+            copied = self._sum("copied", (), of.before, copies)
         return given | {
             **self._products(name, (*of.public, *of.public), of.before),
             "largest": self._largest(of),
@@ -369,15 +363,16 @@ class Sums:
 
     def _total(self, of: Measure, *also: exp.Expr) -> str:
         """Return the column with the sum of public values over all records that meet public conditions."""
-        return self._summed(self._frame.cells.sum(of.public, (*of.before, *also)), "rows")
+        return self._sum("rows", of.public, (*of.before, *also))
 
-    def _summed(self, cell: str, stem: str) -> str:
-        """Return the column with the sum of a cells' column."""
+    def _sum(
+        self, stem: str, factors: Factors = (), before: Factors = (), count: str | None = None
+    ) -> str:
+        """Return the column with a sum over the published rows, as `Cells.sum` has it."""
+        cell = self._frame.cells.sum(factors, before, count)
         return self._records.summed(self._records.cell(cell), stem)
 
-    def _products(
-        self, name: str, factors: Sequence[exp.Expr], before: Sequence[exp.Expr]
-    ) -> dict[str, str]:
+    def _products(self, name: str, factors: Factors, before: Factors) -> dict[str, str]:
         """Return the sums of products of the coefficients, times a factor for copies, weight or perturbation."""
         cells, records, form = self._frame.cells, self._records, self._form
         count = plain = "1"
@@ -388,11 +383,12 @@ class Sums:
         elif form.varied:
             count = cells.given_scale
         squares = cells.sum(factors, before, count)
-        doubled = f"{records.cell(squares)} * {records.weighed(name)}"
         return {
-            "doubled": records.summed(doubled, "doubled"),
-            "squares": self._summed(squares, "squares"),
-            "plain_squares": self._summed(cells.sum(factors, before, plain), "squares"),
+            "doubled": records.summed(
+                f"{records.cell(squares)} * {records.weighed(name)}", "doubled"
+            ),
+            "squares": self._sum("squares", factors, before, count),
+            "plain_squares": self._sum("squares", factors, before, plain),
         }
 
     def _largest(self, of: Measure) -> str:
@@ -409,9 +405,8 @@ class Sums:
     def _share(self, of: Measure) -> str:
         if not self._form.from_histogram:
             return "0e0"
-        squares = self._frame.cells.sum((*of.public, *of.public), of.before)
-        published = self._records.constant("rows")
-        return share_of_table(self._total(of), self._summed(squares, "squares"), published)
+        squares = self._sum("squares", (*of.public, *of.public), of.before)
+        return share_of_table(self._total(of), squares, self._records.constant("rows"))
 
     def _law(self, name: str) -> str:
         """Write the law of a set of values."""
@@ -424,7 +419,7 @@ class Sums:
         of, cells = self._records.measures[name], self._frame.cells
         (attribute,), scale = cells.attributes.values(), cells.given_scale
         once, twice = (
-            self._summed(cells.sum((*of.public, *of.public), of.before, count), "scales")
+            self._sum("scales", (*of.public, *of.public), of.before, count)
             for count in (scale, f"{scale} ** 2")
         )
         noisy = f"coalesce({twice} / nullif({once}, 0), 0)"
@@ -446,7 +441,7 @@ def _parsed(sql: str) -> exp.Expr:
     return found
 
 
-def _is_there(condition: exp.Expr, amounts: Sequence[exp.Expr]) -> bool:
+def _is_there(condition: exp.Expr, amounts: Factors) -> bool:
     """Whether a condition says that a part of the amounts is not NULL."""
     inner = condition.this if isinstance(condition, exp.Not) else None
     if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):

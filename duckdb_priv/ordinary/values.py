@@ -54,27 +54,20 @@ def asks_for_values(scope: Scope) -> bool:
     keys = [each.unalias() for each in select.expressions]
     order = select.args.get("order")
     ordered = [each.this for each in order.expressions] if order else []
+
+    def counts(node: exp.Expr) -> bool:
+        return has_aggregates(node) or has_own(node, exp.Window, exp.Query)
+
     # EXISTS needs to know only whether there is a row.
-    if isinstance(holder(select), exp.Exists) or any(map(_counts, (*keys, *ordered))):
+    if isinstance(holder(select), exp.Exists) or any(map(counts, (*keys, *ordered))):
         return False
     keys += group_keys(select, ()) if group else []
-
-    def kinds(parts: list[exp.Expr]) -> set[Kind]:
-        return set(map(scope.kind, parts))
-
-    of_attributes = Kind.SENSITIVE in kinds(keys) <= {Kind.SENSITIVE, Kind.CONSTANT}
-    by_public = any(Kind.PUBLIC in each for each in kinds(ordered))
     return (
-        of_attributes
-        and not by_public
-        and kinds(conditions_of(select)) <= {*PURE}
-        and not any(map(_counts, keys))
+        Kind.SENSITIVE in set(map(scope.kind, keys)) <= {Kind.SENSITIVE, Kind.CONSTANT}
+        and not any(Kind.PUBLIC in scope.kind(each) for each in ordered)
+        and set(map(scope.kind, conditions_of(select))) <= {*PURE}
+        and not any(map(counts, keys))
     )
-
-
-def _counts(node: exp.Expr) -> bool:
-    """Whether an expression aggregates or needs several values."""
-    return has_aggregates(node) or has_own(node, exp.Window, exp.Query)
 
 
 def list_values(scope: Scope, connection: ConnectedTables) -> None:

@@ -8,14 +8,15 @@
 -- name: law
 -- The law of a set of values, over k: what a report of one of the set counts for it on average, k.inside, and another one,
 -- k.outside. Their difference is how far one report moves a count; from both follow the two probabilities with which a
--- record reports one of the set. What the catalog says of a single value comes before it.
+-- record reports one of the set. What the catalog says of a single value, k.known, comes before it.
 [{slope: coalesce(l.slope, l.step * (1 - 2 * l.other) - 1, 0), half_step: coalesce(l.half_step, l.step / 2, 0),
   spread: coalesce(l.step * (1 - 2 * l.other) - 1, 0), scatter: coalesce(l.scatter, l.step ** 2 * l.other * (1 - l.other), 0),
   most_scatter: coalesce(l.most_scatter, l.step ** 2 * l.other * (1 - l.other), 0),
   upward: coalesce(l.upward, l.step * (1 - 2 * l.other), 0), downward: coalesce(l.downward, 2 - l.step * (1 - 2 * l.other), 0),
   shrinkage: coalesce(l.shrinkage, 1 - 1 / l.step, 0)}
- FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.slope, half_step: k.half_step,
-    scatter: k.scatter, most_scatter: k.most_scatter, upward: k.upward, downward: k.downward, shrinkage: k.shrinkage}]][1]
+ FOR l IN [{step: k.inside - k.outside, other: -k.outside / (k.inside - k.outside), slope: k.known.slope, half_step: k.known.half_step,
+    scatter: k.known.scatter, most_scatter: k.known.most_scatter, upward: k.known.upward, downward: k.known.downward,
+    shrinkage: k.known.shrinkage}]][1]
 
 -- name: law_of_blocks
 -- The same where records report blocks of values. Over k: what each block counts, k.h, how many values the set has, k.size, how
