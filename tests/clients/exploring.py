@@ -24,7 +24,7 @@ class Tab:
     """One tab of a browser."""
 
     def __init__(self) -> None:
-        self._open = ""
+        self._open, self._chosen = "", ""
         modules = node_modules() / "node_modules"
         self._program = subprocess.Popen(
             [on_path("node"), str(PROGRAMS / "explore.mjs"), str(modules), on_path(*CHROMIUM)],
@@ -50,7 +50,10 @@ class Tab:
         self._program.stdin.flush()
         reply: Shown = json.loads(self._program.stdout.readline())
         assert "error" not in reply, reply["error"]
-        self._open = options["address"] if action == "visit" else self._open
+        if action == "visit":
+            self._open, self._chosen = options["address"], ""
+        elif action in ("give", "drop"):
+            self._chosen = options.get("file", action)
         return reply
 
     def at(self, address: str) -> None:
@@ -60,7 +63,16 @@ class Tab:
 
     def ask(self, server: Explorer, question: str) -> Shown:
         """Ask a question as a link does."""
+        if self._chosen:
+            self.do("visit", address=server.address())
         self.at(server.address())
+        return self.do("hash", text=question)
+
+    def ask_file(self, address: str, file: Path, question: str) -> Shown:
+        """Ask a file that is chosen on a page: DuckDB starts once for all files of the page."""
+        self.at(address)
+        if self._chosen != str(file):
+            self.do("give", file=str(file))
         return self.do("hash", text=question)
 
 

@@ -286,8 +286,7 @@ def site(tab: Tab, folder: Path) -> Iterator[str]:
     """The address of the page in a folder of any web server, with the sample beside it."""
     place = folder / "site"
     parts.write(place)
-    for name in ("sample", "coded"):
-        shutil.copy(folder / f"{name}.duckdb", place)
+    shutil.copy(folder / "sample.duckdb", place)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(place))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -317,11 +316,23 @@ def test_a_page_that_was_written_with_a_release_opens_it(
         server.shutdown()
 
 
+def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
+    """Percentages of a sample are asked value by value: how many records there are is an estimate itself."""
+    shown = tab.do("visit", address=f"{site}?open=sample.duckdb#of=drug&show=percent")
+    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
+    assert "100 *" not in shown["sql"]
+    shown = tab.do("hash", text="of=drug&value=1&show=percent&by=part")
+    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
+    assert "priv.reconstructed_share(" in shown["sql"]
+    assert tab.do("visit", address=f"{site}?open=../visits.duckdb")["problem"] == (
+        "There is no file “visits.duckdb” in the folder of this page."
+    )
+
+
 def test_codes_are_read_by_their_labels(tab: Tab, site: str, folder: Path) -> None:
     """A number with labels is a category; a column may have the name of one of the answer's."""
-    shown = tab.do(
-        "visit", address=f"{site}?open=coded.duckdb#of=icd&by=sex&and=value&from.value=1&to.value=1"
-    )
+    question = "of=icd&by=sex&and=value&from.value=1&to.value=1"
+    shown = tab.ask_file(site, folder / "coded.duckdb", question)
     assert shown["panels"] == ["sex: male (1), value: 1", "sex: <b>female (2), value: 1"]
     assert shown["rows"][0][:3] == ["sex", "value", "icd"]
     assert {row[2] for row in shown["rows"][1:]} == {
@@ -360,7 +371,7 @@ def exported(
 
 
 def test_an_answer_that_is_too_large_to_draw_is_a_table(
-    tab: Tab, exported: Callable[[str, str], Path]
+    tab: Tab, site: str, exported: Callable[[str, str], Path]
 ) -> None:
     """50,000 rows, of which one value is an empty text and one a blank."""
     path = exported(
@@ -368,47 +379,30 @@ def test_an_answer_that_is_too_large_to_draw_is_a_table(
         " if(i // 90 < 2, ['', ' '][1 + i // 90], 'code ' || i // 90) AS code FROM range(9000) AS t(i)",
         "FROM priv.publish_uniform('stays', 'codes', sensitive := 'code', retention := 0.9, record_id := 'id')",
     )
-    with served(path) as server:
-        shown = tab.do("visit", address=server.address("of=code&by=ward"))
-        assert shown["problem"] == ""
-        assert "488 more groups" in shown["undrawn"]
-        assert "the SQL returns 49800 more" in shown["undrawn"]
-        values = {row[1] for row in shown["rows"][1:]}
-        assert {"''", "' '", "code 7"} <= values
-        shown = tab.do("hash", text="of=code")
-        assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
+    shown = tab.ask_file(site, path, "of=code&by=ward")
+    assert shown["problem"] == ""
+    assert "488 more groups" in shown["undrawn"]
+    assert "the SQL returns 49800 more" in shown["undrawn"]
+    values = {row[1] for row in shown["rows"][1:]}
+    assert {"''", "' '", "code 7"} <= values
+    shown = tab.ask_file(site, path, "of=code")
+    assert {"''", "' '"} <= {row[0] for row in shown["rows"][1:]}
 
 
 def test_percentages_of_blocks_are_the_shares_of_each_value(
-    tab: Tab, exported: Callable[[str, str], Path]
+    tab: Tab, site: str, exported: Callable[[str, str], Path]
 ) -> None:
     """Estimates of all values of a group do not add up to its records here, so their sum divides none of them."""
     path = exported(
         "SELECT i AS id, nullif(i % 3, 2) AS ward, hash(i) % 12 AS code FROM range(3000) AS t(i)",
         "FROM priv.publish_block_design('stays', 'codes', sensitive := 'code', epsilon := 1.0, record_id := 'id')",
     )
-    with served(path) as server:
-        for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
-            each = tab.ask(server, f"of=code&show=percent{rest}")
-            shares = {
-                tuple(row[:-4] + row[-3:]): row[-4] for row in each["rows"][1:] if row[-4] == "3"
-            }
-            assert (each["problem"], each["rows"][1:]) == ("", expected(each, path))
-            one = tab.ask(server, f"of=code&value=3&show=percent{rest}")
-            assert {tuple(row): "3" for row in one["rows"][1:]} == shares
-
-
-def test_a_sample_beside_the_page(tab: Tab, site: str, folder: Path) -> None:
-    """Percentages of a sample are asked value by value: how many records there are is an estimate itself."""
-    shown = tab.do("visit", address=f"{site}?open=sample.duckdb#of=drug&show=percent")
-    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
-    assert "100 *" not in shown["sql"]
-    shown = tab.do("hash", text="of=drug&value=1&show=percent&by=part")
-    assert shown["rows"][1:] == expected(shown, folder / "sample.duckdb")
-    assert "priv.reconstructed_share(" in shown["sql"]
-    assert tab.do("visit", address=f"{site}?open=../visits.duckdb")["problem"] == (
-        "There is no file “visits.duckdb” in the folder of this page."
-    )
+    for rest in ("&by=ward", "&by=ward&from.ward=1", ""):
+        each = tab.ask_file(site, path, f"of=code&show=percent{rest}")
+        shares = {tuple(row[:-4] + row[-3:]): row[-4] for row in each["rows"][1:] if row[-4] == "3"}
+        assert (each["problem"], each["rows"][1:]) == ("", expected(each, path))
+        one = tab.ask_file(site, path, f"of=code&value=3&show=percent{rest}")
+        assert {tuple(row): "3" for row in one["rows"][1:]} == shares
 
 
 def test_a_file_is_chosen_or_dropped(tab: Tab, site: str, folder: Path) -> None:
