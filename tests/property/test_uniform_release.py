@@ -122,14 +122,13 @@ def test_renaming_the_values_renames_the_answers(releases, case, data):
     domain = [*range(size - 1), None]
     renamed = data.draw(st.permutations(domain))
     to = dict(zip(domain, renamed, strict=True))
-    for macro in ("reconstructed_count", "reconstructed_mle", "reconstructed_stderr"):
-        show(releases, number, rows)
-        before = dict(zip(domain, asked(releases, number, macro), strict=True))
-        show(releases, number, [(to[value], group) for value, group in rows])
+    macros = ("reconstructed_count", "reconstructed_mle", "reconstructed_stderr")
+    show(releases, number, rows)
+    before = [asked(releases, number, macro) for macro in macros]
+    show(releases, number, [(to[value], group) for value, group in rows])
+    for macro, answers in zip(macros, before, strict=True):
         after = dict(zip(domain, asked(releases, number, macro), strict=True))
-        assert [after[to[value]] for value in domain] == pytest.approx(
-            [before[value] for value in domain], abs=1e-6
-        )
+        assert [after[to[value]] for value in domain] == pytest.approx(answers, abs=1e-6)
 
 
 @some

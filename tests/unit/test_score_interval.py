@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from duckdb_priv.mechanism.uniform import Uniform
 Floats = NDArray[np.float64]
 
 
+@cache
 def shown_distribution(rows: int, held: int, operator: Uniform) -> Floats:
     return np.convolve(
         binom.pmf(np.arange(held + 1), held, operator.own),
