@@ -121,13 +121,20 @@ def same(found: list[Any], expected: list[Any], *, tolerance: float = 0.0) -> bo
 
 
 def ask_shell(jobs: Sequence[Job], *, pipe: bool = False) -> list[Reply]:
-    """Ask the shell of duckdb-cli, by arguments or through a pipe; an error ends it."""
-    return [
-        {"answers": [_ask_shell(job | {"questions": [each]}, pipe) for each in job["questions"]]}
-        if job.get("wrong")
-        else _ask_shell(job, pipe)
-        for job in jobs
-    ]
+    """Ask the shell of duckdb-cli, by arguments or through a pipe; an error ends it, unless the job is wrong."""
+    return [_ask_wrongly(job) if job.get("wrong") else _ask_shell(job, pipe) for job in jobs]
+
+
+ERROR = re.compile(r"^(?=[A-Z][A-Za-z ]* Error:)", re.MULTILINE)
+
+
+def _ask_wrongly(job: Job) -> Reply:
+    """Ask questions through a pipe, each of which is an error."""
+    command = [on_path("duckdb"), "-init", os.devnull, "-json", "-readonly", job["path"]]
+    done = _run(*command, given="".join(f"{question};\n" for question in job["questions"]))
+    errors = ERROR.split(done.stderr)[1:]
+    assert (len(errors), done.stdout) == (len(job["questions"]), ""), done.stdout + done.stderr
+    return {"answers": [{"error": error} for error in errors]}
 
 
 def _ask_shell(job: Job, pipe: bool) -> Reply:
@@ -209,28 +216,31 @@ class Client:
 
     name: str
     ask: Callable[[Sequence[Job]], list[Reply]]
-    ways: tuple[Way, ...] = (briefly, in_turn)
-    """How it is asked: the oldest DuckDB everything in every way, others everything once."""
+    ways: tuple[Way, ...]
+    """How it is asked: the oldest DuckDB everything in every way, another library everything once, and a program that
+    has the library of another client at a glance."""
 
 
 CLIENTS = (
-    Client("DuckDB shell", ask_shell),
+    Client("DuckDB shell", ask_shell, (at_a_glance,)),
     Client("DuckDB shell, piped", partial(ask_shell, pipe=True), (at_a_glance,)),
-    Client("Python, duckdb 1.4.5", partial(ask_version, version="1.4.5"), (opened, attached)),
     *(
-        Client(f"Python, duckdb {each}", partial(ask_version, version=each))
-        for each in VERSIONS[1:]
+        Client(f"Python, duckdb {version}", partial(ask_version, version=version), ways)
+        for version, ways in zip(
+            VERSIONS, ((opened, attached), (briefly, in_turn), (at_a_glance,)), strict=True
+        )
     ),
-    Client("Node, @duckdb/node-api", ask_node),
-    Client("Chromium, duckdb-wasm", ask_chromium),
-    Client("ADBC to Arrow", partial(ask_script, program="ask_python.py", way="adbc"), (briefly,)),
-    Client(
-        "ADBC to polars", partial(ask_script, program="ask_python.py", way="polars"), (at_a_glance,)
+    Client("Node, @duckdb/node-api", ask_node, (at_a_glance,)),
+    Client("Chromium, duckdb-wasm", ask_chromium, (at_a_glance, in_turn)),
+    *(
+        Client(name, partial(ask_script, program="ask_python.py", way=way), (at_a_glance,))
+        for name, way in (
+            ("ADBC to Arrow", "adbc"),
+            ("ADBC to polars", "polars"),
+            ("SQLAlchemy", "sqlalchemy"),
+            ("pandas", "pandas"),
+        )
     ),
-    Client(
-        "SQLAlchemy", partial(ask_script, program="ask_python.py", way="sqlalchemy"), (briefly,)
-    ),
-    Client("pandas", partial(ask_script, program="ask_python.py", way="pandas"), (at_a_glance,)),
-    Client("harlequin", partial(ask_script, program="ask_harlequin.py"), ways=(at_a_glance,)),
-    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), ways=(at_a_glance,)),
+    Client("harlequin", partial(ask_script, program="ask_harlequin.py"), (at_a_glance,)),
+    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), (at_a_glance,)),
 )
