@@ -38,7 +38,7 @@ OUTER: Mapping[type[exp.Expr], str] = {
     exp.Abs: "sign({x})",
 }
 """Derivatives of functions f of x."""
-Factors = Mapping[str, str]
+Multiples = Mapping[str, str]
 """Coefficients as SQL, by estimate."""
 
 
@@ -50,7 +50,7 @@ class Together(float):
 class Function:
     """A function of estimates: linear, a quotient of linear ones, or any other one with its derivatives."""
 
-    terms: Factors
+    terms: Multiples
     """Coefficients, or derivatives."""
     constant: str | None = "0"
     """None if the function is not linear."""
@@ -358,7 +358,7 @@ class Intervals:
         top, bottom = (str(self._combination(each)) for each in (one, two))
         return str(quotient(top, bottom, covariance, least=least, factor=f"({factor})::DOUBLE"))
 
-    def _counts(self, terms: Factors) -> bool:
+    def _counts(self, terms: Multiples) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
         found = self.windows.found
         names = [found[each].of if each in found else each for each in terms]
@@ -374,7 +374,7 @@ class Intervals:
             return self.windows.of_group(one, two)
         return self.sums.covariance(one, two, sign)
 
-    def _variance(self, terms: Factors, others: Factors | None = None, sign: str = "") -> str:
+    def _variance(self, terms: Multiples, others: Multiples | None = None, sign: str = "") -> str:
         """Write the variance of a linear combination, or the covariance of two. ``sign`` is that of all products."""
         others, parts = terms if others is None else others, []
         for one, factor in terms.items():
