@@ -203,8 +203,7 @@ def _taken(name: str) -> NotInstalled:
 def _create_macros(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("BEGIN TRANSACTION")
     try:
-        for statement in publisher_macros().values():
-            connection.execute(statement)
+        macros.run(connection, publisher_macros().values())
         macros.create_all(connection)
         catalog.record_macros(connection, mark())
     except BaseException:

@@ -7,8 +7,8 @@ import re
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import duckdb
@@ -21,6 +21,12 @@ from duckdb_priv.shell.cli import main
 from duckdb_priv.sqltext import templates
 
 ROWS = 20_000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plain(without_cards: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+    with without_cards():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -53,8 +53,11 @@ def one(con, query):
     return con.execute(query).fetchall()
 
 
-def asked(con, release, column="noisy_disease"):
-    """Ask everything about one attribute, of its value 'flu' and of a value that it has not."""
+def asked(con, release, column="noisy_disease", most=None):
+    """Ask everything about one attribute, of its value 'flu' and of a value that it has not.
+
+    With ``most``, ask only so many of the questions.
+    """
     arguments = f"'{release}', {column}, 'flu'"
     table = release.split(".")[0]
     calls = (
@@ -68,7 +71,7 @@ def asked(con, release, column="noisy_disease"):
         f"SELECT priv.reconstructed_count('{release}', {column}, 'flu', weight := 2) FROM {table}",
     )
     answers = []
-    for call in calls:
+    for call in calls[:most]:
         try:
             answers.append(repr(one(con, call)))
         except duckdb.Error as error:
@@ -159,8 +162,10 @@ def test_releases_of_many_forms_answer_as_each_does_in_its_file(
         if not path.exists():
             with without_cards():
                 one(visits, f"FROM priv.export_release('{table}', '{path}')")
+        # Another name of the same release is found by the same macros, whatever is asked.
+        most = 2 if release.lower().startswith("plain.") else None
         with duckdb.connect(str(path), read_only=True) as reader:
-            here, there = asked(visits, release), asked(reader, release)
+            here, there = asked(visits, release, most=most), asked(reader, release, most=most)
         assert rounded(here) == rounded(there)
 
 

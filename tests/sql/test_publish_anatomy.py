@@ -9,6 +9,8 @@ import duckdb
 import pytest
 from answers import named_row, rows
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 VISITS = """
     CREATE TABLE visits AS
     SELECT id, id AS bed, if(id % 2 = 0, 'f', 'm') AS gender, (id // 100) % 3 AS ward,
@@ -134,6 +136,7 @@ def test_a_public_column_in_the_place_of_the_groups_is_refused(
 VALUES = ["'flu'", "'a, b'", "'NULL'", "NULL", "'it''s'"]
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("beside", [False, True])
 def test_counts_are_the_sums_over_the_groups(
     released: duckdb.DuckDBPyConnection, beside: bool
@@ -186,6 +189,7 @@ def test_counts_are_the_sums_over_the_groups(
         assert interval["high"] == pytest.approx(min(count + reach, expected[2]))
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("value", VALUES)
 def test_the_whole_table_is_counted_exactly(
     released: duckdb.DuckDBPyConnection, value: str
@@ -198,6 +202,7 @@ def test_the_whole_table_is_counted_exactly(
     ][0] == pytest.approx(true)
 
 
+@pytest.mark.usefixtures("asked")
 def test_several_attributes_have_groups_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
     publish(con, sensitive=["disease", "drug"], exclude=[])
     both = rows(

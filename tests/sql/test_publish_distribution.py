@@ -11,6 +11,8 @@ import duckdb
 import pytest
 from answers import rows
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 VISITS = """
     CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,
         CASE WHEN id % 3 = 0 THEN ['flu', NULL][1 + id % 2] ELSE ['flu', 'cold', 'cough', NULL][1 + id // 7 % 4] END
@@ -61,6 +63,7 @@ def released(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.
 VALUES = {"'flu'": "disease = 'flu'", "NULL": "disease IS NULL", "'cough'": "disease = 'cough'"}
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_count_is_the_share_of_the_rows(
@@ -128,6 +131,7 @@ def test_the_audit_says_what_is_revealed_and_what_is_lost(con: duckdb.DuckDBPyCo
     assert rows(con, "SELECT epsilon, adds FROM priv.ledger()") == [(None, math.inf)]
 
 
+@pytest.mark.usefixtures("asked")
 def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.Error, match="no sensitive column is named"):
         publish(con, sensitive=None)
@@ -138,6 +142,7 @@ def test_bad_input_is_refused(con: duckdb.DuckDBPyConnection) -> None:
         rows(con, "SELECT priv.reconstructed_count('r', noisy_disease, 'measles') FROM r")
 
 
+@pytest.mark.usefixtures("asked")
 def test_several_attributes_are_redrawn_apart_and_multiply(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:

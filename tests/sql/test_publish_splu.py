@@ -13,6 +13,8 @@ from answers import named_row, rows
 
 from duckdb_priv.mechanism.splu_reconstruction import background_probability, choose
 
+pytestmark = pytest.mark.usefixtures("unasked")
+
 SKEWED = [900, 600, 420, 300, 240, 180, 150, 120, 90, 60]
 """Ten values; at gamma 3 the most frequent one is in nine tenths of the groups."""
 
@@ -103,6 +105,7 @@ def test_records_that_fill_no_group_are_left_out(con: duckdb.DuckDBPyConnection)
     )
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("gamma", [2, 3])
 def test_missing_is_a_value_like_any_other(con: duckdb.DuckDBPyConnection, gamma: int) -> None:
     con.execute("UPDATE visits SET disease = NULL WHERE disease = 'v3'")
@@ -115,6 +118,7 @@ def test_missing_is_a_value_like_any_other(con: duckdb.DuckDBPyConnection, gamma
     assert estimate == pytest.approx(shown)
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(
     ("counts", "form"), [(SKEWED, "conditional_poisson"), ([300] * 10, "two_by_two")]
 )
@@ -153,6 +157,7 @@ def test_estimates_are_the_sums_of_the_kernels_weights(
         assert stderr == pytest.approx(np.sqrt(kept * (row**2 @ part - row @ part)), rel=1e-9)
 
 
+@pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("counts", [SKEWED, [300] * 10])
 def test_the_whole_table_is_estimated_as_published(
     con: duckdb.DuckDBPyConnection, counts: list[int]
@@ -167,6 +172,7 @@ def test_the_whole_table_is_estimated_as_published(
         assert [estimate for estimate, _ in found] == pytest.approx([n for _, n in found], rel=1e-3)
 
 
+@pytest.mark.usefixtures("asked")
 def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "whole", [1000, 400, 300, 300])
     # Fresh noise: the published count reaches N / gamma in about every second release.
@@ -214,6 +220,7 @@ def test_a_value_in_every_group_has_bounds_and_no_estimate(con: duckdb.DuckDBPyC
     assert rows(con, f"SELECT value {likely} WHERE estimate IS NULL") == [("v0",)]
 
 
+@pytest.mark.usefixtures("asked")
 def test_several_attributes_are_grouped_apart_and_multiply(con: duckdb.DuckDBPyConnection) -> None:
     receipt = publish(con, sensitive=["disease", "drug"])
     assert receipt["rows_suppressed"] == 0
@@ -266,6 +273,7 @@ def test_the_paper_s_grouping_is_published_with_a_warning(con: duckdb.DuckDBPyCo
     )
 
 
+@pytest.mark.usefixtures("asked")
 def test_releases_of_several_forms_answer_side_by_side(con: duckdb.DuckDBPyConnection) -> None:
     table(con, "even", [300] * 10)
     publish(con, "skewed", gamma=2)

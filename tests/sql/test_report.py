@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from duckdb_priv.card.report import analyst_card, publisher_card, write
 from duckdb_priv.errors import InvalidParameter, UnknownRelease
 from duckdb_priv.shell.cli import main
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
@@ -26,51 +27,46 @@ HOSTILE = """</svg><script>alert('x')</script>"&amp;"""
 VOID = {"meta", "path", "circle"}
 
 
-@pytest.fixture(scope="module")
-def con(
-    prepared: Callable[..., duckdb.DuckDBPyConnection],
-    together: Callable[..., AbstractContextManager[None]],
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = prepared()
+MECHANISMS = {
+    "uniform": "rho1 := 0.1, rho2 := 0.4",
+    "fine_grain": "tolerance := 4, min_retention := 0.1",
+    "splu": "gamma := 3",
+    "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3",
+    "anatomy": "l := 3",
+    "shuffled": "epsilon := 1.0, delta := 1e-6",
+    "block_design": "epsilon := 0.5",
+}
+
+
+def _publish(connection: duckdb.DuckDBPyConnection, mechanism: str) -> None:
     connection.execute("""
         CREATE TABLE visits AS SELECT id, 20 + id * 7919 % 40 AS age, if(id % 2 = 0, 'f', 'm') AS gender,
             ['asthma', 'cold', 'flu', 'mumps', NULL][1 + id % 101 % 5] AS disease
         FROM range(8000) AS t(id)
     """)
-    with together(connection):
-        for mechanism, arguments in MECHANISMS.items():
-            connection.execute(
-                f"FROM priv.publish_{mechanism}('visits', '{mechanism}', sensitive := 'disease', record_id := 'id',"
-                f" {arguments})"
-            ).fetchall()
-    yield connection
-    connection.close()
+    connection.execute(
+        f"FROM priv.publish_{mechanism}('visits', '{mechanism}', sensitive := 'disease', record_id := 'id',"
+        f" {MECHANISMS[mechanism]})"
+    ).fetchall()
 
 
-MECHANISMS = {
-    "uniform": "rho1 := 0.1, rho2 := 0.4",
-    "fine_grain": "tolerance := 4, min_retention := 0.1",
-    "splu": "gamma := 3, republish := true",
-    "reconstruction_private": "retention := 0.5, epsilon := 0.3, delta := 0.3, republish := true",
-    "anatomy": "l := 3, republish := true",
-    "shuffled": "epsilon := 1.0, delta := 1e-6",
-    "block_design": "epsilon := 0.5",
-}
+@pytest.fixture(scope="module")
+def con(made: Callable[..., duckdb.DuckDBPyConnection]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with a release by uniform perturbation."""
+    with made(_publish, "uniform") as connection:
+        yield connection
 
 
 CardOfFile = Callable[[duckdb.DuckDBPyConnection, str], str]
 
 
 @pytest.fixture
-def card_of_file(
-    without_cards: Callable[[], AbstractContextManager[None]], tmp_path: Path
-) -> CardOfFile:
+def card_of_file(tmp_path: Path) -> CardOfFile:
     """Export a release, and make the card that someone who has the file can make."""
 
     def make(con: duckdb.DuckDBPyConnection, release: str) -> str:
         path = tmp_path / "release.duckdb"
-        with without_cards():
-            con.execute("FROM priv.export_release(?, ?)", [release, str(path)]).fetchall()
+        con.execute("FROM priv.export_release(?, ?)", [release, str(path)]).fetchall()
         with duckdb.connect(str(path), read_only=True) as reader:
             return analyst_card(reader)
 
@@ -132,23 +128,24 @@ def test_a_card_has_the_words_of_the_publisher_and_only_theirs_the_warnings(
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_card_says_what_a_release_is(
-    con: duckdb.DuckDBPyConnection, mechanism: str, card_of_file: CardOfFile
+    made: Callable[..., duckdb.DuckDBPyConnection], mechanism: str, card_of_file: CardOfFile
 ) -> None:
-    for html in (publisher_card(con, mechanism), card_of_file(con, mechanism)):
-        page = Page(html)
-        for (statement,) in con.execute(
-            "SELECT statement FROM priv.guarantee WHERE release = ?", [mechanism]
-        ).fetchall():
-            assert " ".join(statement.split()) in page.text
-        # Of rows that differ in how far they are perturbed nothing is said value by value.
-        varied = mechanism == "shuffled"
-        assert page.tags.count("svg") >= 1 + 5
-        assert "missing" in page.text
-        headings = ["In short", "Accuracy", "How to query it", "Before you use it"]
-        for words in [*headings, *([] if varied else ["What one row reveals"])]:
-            assert words in page.text
-        for statement in page.statements:
-            assert con.execute(statement).fetchall()
+    with made(_publish, mechanism) as con:
+        for html in (publisher_card(con, mechanism), card_of_file(con, mechanism)):
+            page = Page(html)
+            for (statement,) in con.execute(
+                "SELECT statement FROM priv.guarantee WHERE release = ?", [mechanism]
+            ).fetchall():
+                assert " ".join(statement.split()) in page.text
+            # Of rows that differ in how far they are perturbed nothing is said value by value.
+            varied = mechanism == "shuffled"
+            assert page.tags.count("svg") >= 1 + 5
+            assert "missing" in page.text
+            headings = ["In short", "Accuracy", "How to query it", "Before you use it"]
+            for words in [*headings, *([] if varied else ["What one row reveals"])]:
+                assert words in page.text
+            for statement in page.statements:
+                assert con.execute(statement).fetchall()
 
 
 def test_in_short_is_what_the_law_of_the_release_says(con: duckdb.DuckDBPyConnection) -> None:
@@ -333,8 +330,13 @@ def test_a_generalized_sample_has_a_card(
 def test_bad_input_is_one_clear_sentence(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     with pytest.raises(UnknownRelease, match="did you mean 'uniform'"):
         publisher_card(con, "unifrom")
+    con.execute(
+        "FROM priv.publish_uniform('visits', 'another', sensitive := 'disease', record_id := 'id',"
+        " rho1 := 0.1, rho2 := 0.4)"
+    ).fetchall()
     with pytest.raises(InvalidParameter, match="a card describes one release"):
         analyst_card(con)
+    con.execute("FROM priv.drop_release('another')").fetchall()
     with pytest.raises(InvalidParameter, match="does not exist"):
         write("", tmp_path / "no" / "card.html")
     write("<p>", tmp_path / "card.html")

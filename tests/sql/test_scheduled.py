@@ -91,7 +91,7 @@ def change(plan: Path, *statements: str) -> None:
 def test_nights_of_a_publication(plan):
     folder, release = plan.parent, plan.parent / "out" / "visits_public.duckdb"
 
-    tried = cron("publish", plan, "--dry-run", "--json")
+    tried = here("publish", plan, "--dry-run", "--json")
     assert (tried.code, tried.err) == (0, "")
     assert tried.rows[0]["state"] == "would be published"
     assert not release.exists()
@@ -114,7 +114,7 @@ def test_nights_of_a_publication(plan):
     ]
 
     before = files(release.parent)
-    second = cron("publish", plan, "--quiet")
+    second = here("publish", plan, "--quiet")
     assert (second.code, second.err) == (0, "")
     assert second.out == "visits_public: nothing has changed since version 1\n"
     assert files(release.parent) == before
@@ -130,7 +130,7 @@ def test_nights_of_a_publication(plan):
         assert reader.execute("SELECT version FROM priv.release").fetchall() == [(2,)]
 
     plan.write_text(PLAN.replace('"Visits"', '"All visits"'))
-    fourth = cron("publish", plan)
+    fourth = here("publish", plan)
     assert fourth.code == 0
     assert fourth.err == (
         'visits_public: - title = "Visits"\nvisits_public: + title = "All visits"\n'
