@@ -93,6 +93,10 @@ class ViewColumn:
 
 
 OPTIONAL = {
+    "other_file": (
+        f"""NOT contains(lower(s['tree']), '"schema_name":"{names.SCHEMA}"')""",
+        "false",
+    ),
     "joined": ("""NOT contains(s['tree'], '"type":"JOIN"')""", "false"),
     "pivoted": ("""NOT contains(s['tree'], '"type":"PIVOT"')""", "false"),
     "totalled": ("""NOT contains(s['tree'], '"class":"WINDOW"')""", "false"),

@@ -147,6 +147,42 @@ def test_the_schema_must_be_in_use(release, estimated) -> None:
         aside.execute("USE r").execute("SELECT count(*) FROM estimated.visits")
 
 
+def test_the_view_of_a_file_that_is_not_in_use_is_refused(
+    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+) -> None:
+    """Two years of a release have the same name: the view would count the rows of the year in use."""
+    with duckdb.connect() as reader:
+        for year, rows in (("older", 300), ("newer", 900)):
+            with prepared() as publisher:
+                publisher.execute(
+                    f"CREATE TABLE source AS SELECT i AS id, i % 2 = 0 AS ill FROM range({rows}) AS t(i)"
+                )
+                publisher.execute(
+                    "FROM priv.publish_uniform('source', 'visits', sensitive := 'ill', retention := 0.5,"
+                    " record_id := 'id')"
+                ).fetchall()
+                path = str(tmp_path / f"{year}.duckdb")
+                publisher.execute("FROM priv.export_release('visits', ?)", [path]).fetchall()
+            reader.execute(f"ATTACH '{path}' AS {year} (READ_ONLY)")
+        reader.execute("USE older.estimated")
+        for name in (
+            "visits",
+            "estimated.visits",
+            "older.estimated.visits",
+            "OLDER.Estimated.Visits",
+        ):
+            assert reader.execute(f"SELECT count(*) FROM {name}").fetchall() == [(300,)]
+        assert reader.execute("SELECT count(*) FROM newer.visits").fetchall() == [(900,)]
+        for question in (
+            "SELECT count(*) FROM newer.estimated.visits",
+            "SELECT count(*) FROM NEWER.ESTIMATED.VISITS WHERE ill",
+            "SELECT (SELECT count(*) FROM visits) - (SELECT count(*) FROM newer.estimated.visits)",
+            "PREPARE asked AS SELECT count(*) FROM newer.estimated.visits",
+        ):
+            with pytest.raises(duckdb.InvalidInputException, match=r"USE name\.estimated"):
+                reader.execute(question).fetchall()
+
+
 @pytest.mark.parametrize("form", ["two_weights", "operator", "blocks", "by_group", "scaled"])
 @pytest.mark.parametrize(
     "condition",

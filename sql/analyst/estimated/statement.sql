@@ -46,7 +46,7 @@ CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_') THEN '{"err
 -- The text is made in one expression, where tree is _priv_tree.
 FROM query([concat(@cells@, CASE
     WHEN @described@ THEN @no_rows@
-    WHEN current_schema() <> @schema@ THEN error(@says.elsewhere@)
+    WHEN current_schema() <> @schema@ OR @other_file@ THEN error(@says.elsewhere@)
     WHEN current_setting('default_collation') <> '' THEN error(@says.collated@)
     WHEN regexp_matches('_priv_text', '(?i)^create\s(?:[a-z]+\s+)*?(?:view|macro|function)\s') THEN error(@says.stored@)
     WHEN regexp_matches('_priv_text', '(?i)^summarize\s') THEN error(@says.rows@)
@@ -113,6 +113,12 @@ list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN list_f
     lambda s: contains(lower(json_extract_string(s, '$.value')), concat('"table_name":"', @release@, '"'))
         AND list_has_any(['STAR'], list_concat(json_extract_string(s, '$.value.query_node.select_list[*].type'),
             json_extract_string(s, '$.value.query.node.select_list[*].type'))))])
+
+-- name: other_file
+-- Whether the view is that of another file than the one in use, whose rows it would count.
+len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'BASE_TABLE'
+    AND lower(json_extract_string(n, '$.schema_name')) = @schema@ AND lower(json_extract_string(n, '$.table_name')) = @release@
+    AND lower(coalesce(json_extract_string(n, '$.catalog_name'), '')) NOT IN ('', lower(current_database())))) > 0
 
 -- name: pivoted
 -- Whether an aggregate of the schema pivots.
