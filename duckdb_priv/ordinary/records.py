@@ -17,16 +17,12 @@ from functools import cache, reduce
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.frame import Frame, Measure, Steps
 from duckdb_priv.ordinary.names import Names, all_of, filtered, indented, nodes, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
-
-FROM_HISTOGRAM = ("two_by_two", "conditional_poisson")
-"""Forms whose weights are computed from the published histogram, and share its noise."""
-TRUTH_IS_RANDOM = ("listed", "constant")
-"""Forms in which the true values are random given the published ones, not the other way round."""
 
 
 @dataclass
@@ -60,8 +56,9 @@ class Records:
         forms = {each.form for each in cells.attributes.values()}
         self.form = next(iter(forms)) if len(forms) == 1 else ""
         """The form of the attributes; empty if they have several forms, or without attributes."""
+        self.traits = FORMS[self.form or "sample"]
         self.one_attribute = len(cells.attributes) == 1
-        mixed = frame.mixed if self.form in FROM_HISTOGRAM else ()
+        mixed = frame.mixed if self.traits.from_histogram else ()
         if mixed:
             # Means are over all true values that a record may have.
             frame = replace(
@@ -72,7 +69,7 @@ class Records:
                     for name, each in frame.measures.items()
                 },
             )
-        if self.form in FROM_HISTOGRAM and frame.uneven:
+        if self.traits.from_histogram and frame.uneven:
             raise QueryRefused(
                 "the interval of counts from decoy groups is not known where a join, or a group, depends on public"
                 " columns and an attribute together",
@@ -137,7 +134,7 @@ class Records:
         ``raw`` treats weights as constants, even if they are computed from the published histogram.
         """
         one, two = sorted((one, two))
-        if self.form in FROM_HISTOGRAM and self.one_attribute and not raw:
+        if self.traits.from_histogram and self.one_attribute and not raw:
             found = self._of_histogram(one, two)
         else:
             h, g = self.weighed(one), self.weighed(two)
@@ -162,9 +159,8 @@ class Records:
         Weights are treated as constants.
         """
         v, w = self._added(one), self._added(two)
-        total = self._total(
-            self._records, self._estimated(w), [*map(text, partition), text(self._cell_number)], _ordered(order)
-        )  # fmt: skip
+        parts = [*map(text, partition), text(self._cell_number)]
+        total = self._total(self._records, self._estimated(w), parts, _ordered(order))
         if self.frame.joined:
             # With joins, a record may be in several groups.
             parts = [self.frame.keys[each] for each in partition]
@@ -186,9 +182,9 @@ class Records:
 
     def _sampling(self, one: str, two: str) -> str:
         """Write the largest term that copying, and sampling within groups of equal public values, can add."""
-        if self.form not in ("scaled", "duplicated"):
+        if not (self.traits.scaled and self.traits.perturbed):
             return ""
-        scale, copied = self.frame.cells.given_scale, self.form == "duplicated"
+        scale, copied = self.frame.cells.given_scale, self.traits.copied
         count = f"CASE WHEN {scale} > 1 THEN {scale} ** {1 if copied else 2} ELSE 0 END"
         width, other = (
             self._records.take(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
@@ -204,8 +200,9 @@ class Records:
 
     def _over_rows(self, one: str, two: str, h: str, g: str, q: str) -> str:
         """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
-        release, cells, copied = self.frame.release, self.frame.cells, self.form == "duplicated"
-        if self.form in TRUTH_IS_RANDOM:
+        release, cells, copied = self.frame.release, self.frame.cells, self.traits.copied
+        if self.traits.baseline:
+            # The true values are random given the published ones, not the other way round.
             return f"sum({self._squared(one, two)} * ({q} - {h} * {g}))"
         count = None
         if copied or release.weighed or release.sampled:

@@ -251,7 +251,8 @@ def _blocked(scope: Scope) -> str | None:
     """Return why the rows of a SELECT cannot be counted by an attribute, if they cannot."""
     select, sources = scope.select, scope.sources
     limit, release = select.args.get("limit"), sources[0].release
-    keeps = int(limit.expression.name) if limit and limit.expression.is_int else 0
+    number = limit.expression if isinstance(limit, exp.Limit) else None
+    keeps = int(number.name) if number is not None and number.is_int else 0
     if len(sources) == 1 and release and not (release.scale or release.sampled):
         # Tools add a LIMIT that keeps all rows, so that users do not fetch a whole table by mistake.
         select.set("limit", None if keeps >= release.rows > 0 else limit)

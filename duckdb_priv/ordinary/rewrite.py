@@ -64,20 +64,6 @@ def rewrite_sql(
 
     Raises QueryRefused for a query that cannot be estimated, with a hint. Raises duckdb.Error for a query that would
     also fail over the true table.
-
-    >>> import duckdb_priv
-    >>> con = duckdb_priv.connect(secret=bytes(range(100, 132)))
-    >>> source = "SELECT i AS id, i % 3 AS ward, i % 2 = 0 AS ill FROM range(900) t(i)"
-    >>> con.execute(f"CREATE TABLE source AS {source}") and None
-    >>> publish = "priv.publish_uniform('source', 'visits', sensitive := 'ill', retention := 0.5, record_id := 'id')"
-    >>> con.execute(f"FROM {publish}") and None
-    >>> rewrite_sql(con, "SELECT count(*) FROM visits WHERE ward = 1")
-    'SELECT count(*) FROM visits WHERE ward = 1'
-    >>> print(rewrite_sql(con, "SELECT count(*) AS n FROM visits WHERE ill").rpartition("SELECT")[2])
-    <BLANKLINE>
-      n
-    FROM estimates
-    >>> con.close()
     """
     check_confidence(confidence)
     check_choice("counts", counts, ("estimates", "rounded"))

@@ -34,8 +34,6 @@ from duckdb_priv.ordinary.frame import Measure
 from duckdb_priv.ordinary.names import filtered, indented, select_sql, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import (
-    FROM_HISTOGRAM,
-    TRUTH_IS_RANDOM,
     Records,
     inflation,
 )
@@ -64,9 +62,7 @@ class Laws:
             len(self._attributes) > 1
             and self._frame.separable
             and not (self._frame.joined or self._frame.subtotals or self._frame.partly_unknown)
-            and not any(
-                each.traits.varied or each.form in TRUTH_IS_RANDOM for each in self._attributes
-            )
+            and not any(each.traits.varied or each.traits.baseline for each in self._attributes)
             and prod(each.size * _shown(each) for each in self._attributes) <= MOST
         )
         """Whether sets are of combinations of several attributes' values, and their law can be computed."""
@@ -185,7 +181,7 @@ class Sums:
     def functional(self, name: str) -> str:
         """Write the test input of a count or a sum."""
         of, known = self._records.measures[name], self._has_test(name)
-        if known and not FORMS[self._records.form or "sample"].baseline:
+        if known and not self._records.traits.baseline:
             tested = functional(self._form, self._kind(of), of_product=self._product)
             return f"[{tested} FOR s IN [{struct(**self._sums(name))}]][1]"
         given = self._other(name, of_groups=known)
@@ -228,7 +224,7 @@ class Sums:
             )
         if (
             self._product
-            or records.form not in FROM_HISTOGRAM
+            or not records.traits.from_histogram
             or not (self._is_known(of) and self._is_known(and_of))
         ):
             return records.covariance(one, two)
@@ -301,7 +297,7 @@ class Sums:
             and self._has_test(count)
             and of.conditions == counted.conditions
             and all(_is_there(each, of.public) for each in more)
-            and self._records.form not in TRUTH_IS_RANDOM
+            and not self._records.traits.baseline
         )
 
     def _mean_of_set(self, total: str, count: str) -> dict[str, str]:

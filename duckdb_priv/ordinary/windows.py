@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.names import column, first, nodes, text
-from duckdb_priv.ordinary.records import FROM_HISTOGRAM, Records, StepColumns, formula
+from duckdb_priv.ordinary.records import Records, StepColumns, formula
 
 RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
@@ -114,7 +114,7 @@ class Windows:
         """Write a covariance, reduced if the weights are computed from the published histogram."""
         records = self._records
         if not (
-            records.form in FROM_HISTOGRAM
+            records.traits.from_histogram
             and records.one_attribute
             and records.frame.separable
             and all(records.measures[each].counts for each in (one, two))
