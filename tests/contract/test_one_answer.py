@@ -193,11 +193,13 @@ def test_counts_of_the_same_records_are_equal_to_the_last_digit(form: str, opene
 
 
 def test_samples_of_large_groups_have_one_answer(
-    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[..., AbstractContextManager[None]],
+    tmp_path: Path,
 ) -> None:
     """Their records stand for several each, and what sampling adds to errors is common to sums over the same groups."""
     path = tmp_path / "r.duckdb"
-    with prepared() as publisher:
+    with for_files(), prepared() as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT i AS id, (20 + hash(i) % 3 * 10)::INTEGER AS age,"
             " ['north', 'south'][1 + (hash(i * 3) % 2)::INTEGER] AS ward, 5 + 5 * (hash(i * 5) % 3) AS cost,"
@@ -271,11 +273,13 @@ def test_ranks_are_those_that_simultaneous_intervals_leave_open(opened, form: st
 
 
 def test_two_decoy_attributes_have_one_answer(
-    prepared: Callable[..., duckdb.DuckDBPyConnection], tmp_path: Path
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    for_files: Callable[..., AbstractContextManager[None]],
+    tmp_path: Path,
 ) -> None:
     """What a histogram fixes of one attribute, it does not fix of the product of two."""
     path = tmp_path / "r.duckdb"
-    with prepared() as publisher:
+    with for_files(), prepared() as publisher:
         publisher.execute(
             "CREATE TABLE source AS SELECT i AS id, i % 3 AS ward, 'a' || hash(i) % 4 AS a,"
             " 'b' || hash(i * 7 + 1) % 4 AS b FROM range(1500) AS t(i)"

@@ -11,7 +11,7 @@ from answers import rows
 
 from duckdb_priv.engine import drawing, marking
 
-pytestmark = pytest.mark.usefixtures("unasked")
+pytestmark = pytest.mark.usefixtures("unasked", "plain_files")
 
 EPSILON = math.log(1 + 5 * 0.3 / 0.7)
 """Of one attribute with five values at a retention of 0.3."""

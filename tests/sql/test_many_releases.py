@@ -11,6 +11,8 @@ import duckdb_priv
 from duckdb_priv.estimator import macros
 from duckdb_priv.release import catalog
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 PUBLISH = (
     "FROM priv.publish_uniform('visits', '{}', sensitive := 'disease', retention := 0.5, record_id := 'id',"
     " public := ['gender'], replace := true)"

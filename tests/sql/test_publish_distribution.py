@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from answers import rows
 
-pytestmark = pytest.mark.usefixtures("unasked")
+pytestmark = pytest.mark.usefixtures("unasked", "plain_files")
 
 VISITS = """
     CREATE TABLE visits AS SELECT id, if(id % 2 = 0, 'f', 'm') AS gender, id % 5 AS drug,

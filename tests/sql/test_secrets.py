@@ -16,6 +16,8 @@ from duckdb_priv.engine import encryption, private_files
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 from duckdb_priv.publisher import rotation
 
+pytestmark = pytest.mark.usefixtures("plain_files")
+
 VISITS = "CREATE TABLE visits AS SELECT i AS id, i % 5 AS ward, 'd' || i % 7 AS disease FROM range(700) AS t(i)"
 UNIFORM = "FROM priv.publish_uniform('visits', '{}', sensitive := 'disease', retention := 0.5, record_id := 'id')"
 SPLU = "FROM priv.publish_splu('visits', '{}', sensitive := 'disease', gamma := 3, record_id := 'id'{})"
