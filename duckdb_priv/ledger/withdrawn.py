@@ -27,6 +27,8 @@ def ids_of(connection: Connection, population: str) -> list[IdColumns]:
 def withdrawn_ids(connection: Connection, population: str) -> list[tuple[IdColumns, list[int]]]:
     """List the id columns of a population's withdrawals, with their published types and the marks of the ids."""
     rows = connection.execute(section("ledger", "withdrawn"), [population]).fetchall()
+    if not rows:
+        return []
     by = {kind: (columns, marks) for kind, columns, marks in rows}
     return [
         (each, by[each.kind][1])
