@@ -181,6 +181,11 @@ def test_the_view_of_a_file_that_is_not_in_use_is_refused(
         ):
             with pytest.raises(duckdb.InvalidInputException, match=r"USE name\.estimated"):
                 reader.execute(question).fetchall()
+        reader.execute("PREPARE asked AS SELECT count(*) FROM older.estimated.visits")
+        assert reader.execute("EXECUTE asked").fetchall() == [(300,)]
+        reader.execute("USE newer.estimated")
+        with pytest.raises(duckdb.InvalidInputException, match="a statement that names it"):
+            reader.execute("EXECUTE asked").fetchall()
 
 
 @pytest.mark.parametrize("form", ["two_weights", "operator", "blocks", "by_group", "scaled"])

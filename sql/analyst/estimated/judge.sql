@@ -34,6 +34,7 @@
     SELECT owner AS reader, place, NULL AS given, coalesce(nullif(json_extract_string(it, '$.alias'), ''), @release@) AS name
     FROM own WHERE kind = 'BASE_TABLE' AND lower(json_extract_string(it, '$.table_name')) = @release@
         AND lower(json_extract_string(it, '$.schema_name')) IN ('', @schema@)
+        AND lower(coalesce(json_extract_string(it, '$.catalog_name'), '')) IN ('', lower(current_database()))
     UNION ALL
     SELECT f.owner, f.place, s.place, json_extract_string(f.it, '$.alias') FROM own AS f
     JOIN own AS s ON s.owner = f.owner AND starts_with(s.place, f.place || '.')
