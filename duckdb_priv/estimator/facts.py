@@ -3,7 +3,8 @@
 The facts of all attributes are JSON texts, one for each of KINDS. DuckDB extracts a fact when it plans a query, four
 times as fast as by a subquery on the catalog. Query texts are long, so each attribute has a macro for its own. The
 functions' text depends only on the shapes of the attributes: the forms and a few traits. So the functions are written
-again only when a release has a new shape.
+again only when a release has a new shape. Numbers of a value are found by its text, not by its position: DuckDB plans
+each operation of a look-up for every query.
 
 Subqueries on the catalog do not work here. A table function takes none ("Table function cannot contain subqueries"), so
 ``query()`` gets its text from literals. And DuckDB would learn the form of a release only when it reads rows: the plan
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from hashlib import md5
 from math import isfinite
 
 import duckdb
@@ -54,7 +55,7 @@ KINDS = {
     NUMBERS_: "The numbers of each value",
     LISTS: "The matrices and blocks",
     TEXTS: "The domain",
-    WORDS: "The type and names of the column",
+    WORDS: "The names of the column",
 }
 """What the facts of each kind are, by name of the macro that finds them."""
 FOUND = {**KINDS, RELEASES: "The table and the attributes of the release"}
@@ -131,7 +132,12 @@ class Facts:
         macros = ", ".join(f"priv.{name}()" for name in (*(ALL + kind for kind in KINDS), SHAPES))
         ((*every, shapes),) = connection.execute(f"SELECT {macros}").fetchall()
         read = [Shape(**{**each, "equal": frozenset(each["equal"])}) for each in json.loads(shapes)]
-        facts = cls({kind: json.loads(text) for kind, text in zip(KINDS, every, strict=True)})
+        facts = cls(
+            {
+                kind: {bytes.fromhex(key).decode(): of for key, of in json.loads(text).items()}
+                for kind, text in zip(KINDS, every, strict=True)
+            }
+        )
         return facts, {shape.form: shape for shape in read}
 
     @classmethod
@@ -167,7 +173,7 @@ class Facts:
         return {of.queries for of in attributes} | places
 
     def _place(self, of: NamedAttribute) -> str:
-        return f"{PLACE} {self._of_kind[FACTS][of.key]['enum']}"
+        return f"{PLACE} {self._of_kind[FACTS][of.key]['type']}"
 
     def statements(
         self, attributes: Sequence[NamedAttribute], shapes: Mapping[str, Shape]
@@ -182,9 +188,6 @@ class Facts:
             for of in attributes
         }
         keys = {key: of for of in reversed(attributes) for key in names[of]}
-        for kind in KINDS:
-            every = self._of_kind[kind]
-            yield _all(kind, {key: every[of.key] for key, of in keys.items()})
         fields = {
             each[0].lower_release: release_fields(
                 release,
@@ -194,22 +197,23 @@ class Facts:
             )
             for release, each in releases.items()
         }
+        several = {release: {"several": of.pop("several")} for release, of in fields.items()}
+        for kind in KINDS:
+            every = self._of_kind[kind]
+            by_key = {key: every[of.key] for key, of in keys.items()}
+            yield _all(kind, {**several, **by_key} if kind == FACTS else by_key)
         yield _all(RELEASES, fields)
         own = ", ".join(f"priv.{identifier(of.queries)}()" for of in attributes)
         known = texts(key for of in attributes for key in names[of])
         number = f"(list_position({known}, lower(_key)) + 1) // 2"
-        found = (
-            f"json_extract(list_extract([{own}], {number}), concat('/', _name))"
-            if own
-            else "NULL::JSON"
-        )
+        found = f"json_extract(list_extract([{own}], {number}), _name)" if own else "NULL::JSON"
         yield _macro(QUERIES, "_key, _name", "One of the texts of queries, in pieces.", found)
         places = sorted({self._place(of) for of in attributes if of.has_place})
         cases = " ".join(
             f"WHEN '{name.removeprefix(PLACE)[1:]}' THEN priv.{identifier(name)}(_column)"
             for name in places
         )
-        found = f"CASE priv.{FACTS}(_key, 'enum') {cases} END" if places else "NULL::INTEGER"
+        found = f"CASE priv.{FACTS}(_key, '/type') {cases} END" if places else "NULL::INTEGER"
         stated = "The position of what a row reports of the attribute that is asked for."
         yield _macro(PLACE, "_key, _column", stated, found)
         there = literal(there_is(releases))
@@ -221,17 +225,17 @@ class Facts:
 
 def _all(kind: str, facts: Mapping[str, object]) -> str:
     """Return the macro of the facts of a kind."""
-    return _macro(ALL + kind, "", f"{FOUND[kind]}, of all attributes.", literal(_json(facts)))
+    # A path of JSON has a meaning for some characters of a key, but not for hexadecimal digits.
+    named = {_hex(key): of for key, of in facts.items()}
+    return _macro(ALL + kind, "", f"{FOUND[kind]}, of all attributes.", literal(_json(named)))
 
 
 def fixed_statements() -> Iterator[str]:
     """Yield the macros that do not depend on the releases: one finds a fact by key and name, for each kind of facts,
     and one is the normal quantile.
     """
-    # A path of JSON writes ~0 for ~ and ~1 for a slash.
-    key = "replace(replace(lower(_key), '~', '~0'), '/', '~1')"
     for kind, stated in FOUND.items():
-        found = f"json_extract_string(priv.{ALL}{kind}(), concat('/', {key}, '/', _name))"
+        found = f"json_extract_string(priv.{ALL}{kind}(), concat('/', hex(lower(_key)), _name))"
         yield _macro(kind, "_key, _name", f"{stated}, of the one that is asked for.", found)
     quantile = fill(
         body(read("analyst/fragments", "normal_quantile")), {"confidence": "_confidence"}
@@ -242,7 +246,12 @@ def fixed_statements() -> Iterator[str]:
 def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict[str, object]]:
     """Return the facts of an attribute, by kind and name."""
     numbers = {name: [*map(_number, of)] for name, of in attribute.every_number.items()}
-    blocks = {"blocks": ",".join(block_facts(attribute.blocks))} if attribute.blocks else {}
+    varied = {name: of for name, of in numbers.items() if len(set(of)) > 1}
+    blocks: dict[str, object] = {}
+    if of := attribute.blocks:
+        blocks = {**dict(zip(PLACES, block_facts(of), strict=True)), "digits": of.bits * 3}
+        varied["turned"] = [of.count * 2 + of.stride * x for x in range(attribute.size)]
+    values = ["" if each is None else f"v{_hex(each)}" for each in attribute.values]
     return {
         FACTS: {
             **{name: _number(number) for name, number in attribute.constants.items()},
@@ -250,14 +259,17 @@ def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict
             "has_missing": attribute.has_missing,
             "size": attribute.size,
             "joined": form_of(attribute).joined,
-            "enum": sha256(attribute.column_type.encode()).hexdigest()[:16],
+            "type": md5(column_type.encode()).hexdigest(),
             **{name: of[0] for name, of in numbers.items() if len(set(of)) == 1},
         },
-        NUMBERS_: {name: of for name, of in numbers.items() if len(set(of)) > 1},
+        NUMBERS_: {
+            value: {name: of[position] for name, of in varied.items()}
+            for position, value in enumerate(values)
+            if varied
+        },
         LISTS: {**attribute.encoded, **blocks},
         TEXTS: {"texts": packed(value for value in attribute.values if value is not None)},
         WORDS: {
-            "type": column_type,
             "column": attribute.column,
             "listing": listing(attribute.values),
             "twins": packed(twin_names(attribute)),
@@ -268,6 +280,10 @@ def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict
 def _number(number: float) -> float | str:
     """Return a number for JSON, which has no infinity."""
     return float(number) if isfinite(number) else repr(float(number))
+
+
+def _hex(text: str) -> str:
+    return text.encode().hex().upper()
 
 
 def _json(content: object) -> str:
@@ -287,21 +303,28 @@ def _macro(macro: str, arguments: str, comment: str, content: str) -> str:
 class Stored(Lookup):
     """A lookup that calls these macros."""
 
-    def __init__(self, shapes: Mapping[str, Shape], key: str = "_release") -> None:
-        self.shapes, self._key = shapes, key
+    def __init__(
+        self, shapes: Mapping[str, Shape], key: str = "_release", *, every: bool = True
+    ) -> None:
+        self.shapes, self._key, self._every = shapes, key, every
 
     def among(self, *forms: str) -> Stored:
         """Return the lookup restricted to attributes of some forms."""
-        return Stored({form: self.shapes[form] for form in forms}, self._key)
+        every = self._every and set(forms) == set(self.shapes)
+        return Stored({form: self.shapes[form] for form in forms}, self._key, every=every)
 
     def by_key(self, key: str) -> Stored:
         """Return the lookup of the attribute named by an SQL expression of the form 'release.attribute'."""
-        return Stored(self.shapes, key)
+        return Stored(self.shapes, key, every=self._every)
 
     def is_here(self) -> str:
         """Write the condition that the requested attribute is one of these."""
+        if not self.shapes:
+            return "NULL::BOOLEAN"
+        if self._every:
+            return f"({self._fact(FACTS, 'form')} IS NOT NULL)"
         among = ", ".join(map(literal, self.shapes))
-        return f"({self._fact(FACTS, 'form')} IN ({among}))" if among else "NULL::BOOLEAN"
+        return f"({self._fact(FACTS, 'form')} {f'= {among}' if len(self.shapes) == 1 else f'IN ({among})'})"
 
     def fact(self, name: str) -> str:
         """Write one of ATTRIBUTE_FACTS."""
@@ -316,6 +339,10 @@ class Stored(Lookup):
             return f"list_slice(string_split({every}, {self._between(every)}), 2, -2)"
         return every
 
+    def is_type(self, column: str) -> str:
+        """Write the condition that a column has the type of the published one."""
+        return f"md5(typeof({column})) = {self._fact(FACTS, 'type')}"
+
     def is_value(self, text: str) -> str:
         """Write the condition that a text is a value of the domain."""
         every = f"CAST({self._fact(TEXTS, 'texts')} AS VARCHAR)"
@@ -326,17 +353,28 @@ class Stored(Lookup):
 
     def number(self, name: str, position: str) -> str:
         """Write one number of the value at a position in the domain."""
+        return (
+            self.constant(name)
+            if self._is_equal(name)
+            else f"list_extract({self.numbers(name)}, {position})"
+        )
+
+    def number_of_value(self, name: str, position: str) -> str:
+        """Write one number of the value that is asked for."""
         if self._is_equal(name):
             return self.constant(name)
-        of_value = f"priv.{NUMBERS_}({self._key}, concat('{name}/', ({position}) - 1))"
-        return f"TRY_CAST(coalesce({of_value}, {self._fact(FACTS, name)}) AS DOUBLE)"
+        return f"TRY_CAST(coalesce({self._of_value(name)}, {self._fact(FACTS, name)}) AS DOUBLE)"
 
     def numbers(self, name: str) -> str:
         """Write the list of one number for all values."""
         equal = f"list_resize([]::DOUBLE[], {self.size()}, {self.constant(name)})"
         if self._is_equal(name):
             return equal
-        return f"coalesce(TRY_CAST({self._fact(NUMBERS_, name)} AS DOUBLE[]), {equal})"
+        every = f"json_extract(priv.{ALL}{NUMBERS_}(), concat('$.\"', hex(lower({self._key})), '\".*.{name}'))"
+        return f"coalesce(nullif(TRY_CAST({every} AS DOUBLE[]), []), {equal})"
+
+    def _of_value(self, name: str) -> str:
+        return f"priv.{NUMBERS_}({self._key}, concat('/', 'v' || hex(CAST(_value AS VARCHAR)), '/{name}'))"
 
     def encoded(self, name: str) -> str:
         """Write one of MATRICES as a list of encoded rows."""
@@ -352,10 +390,14 @@ class Stored(Lookup):
 
     def blocks(self) -> Mapping[str, str]:
         """Return the facts of the blocks that rows report, by their names in blocks.PLACES."""
-        every = f"string_split({self._fact(LISTS, 'blocks')}, ',')"
-        found = [f"list_extract({every}, {place})" for place in range(1, len(PLACES) + 1)]
-        numbers = [f"CAST({each} AS INTEGER)" for each in found[:-1]]
-        return dict(zip(PLACES, [*numbers, found[-1]], strict=True))
+        *names, bits = PLACES
+        found = {name: f"CAST({self._fact(LISTS, name)} AS INTEGER)" for name in names}
+        if all(shape.enumerated for shape in self.shapes.values()):
+            # A position in an ENUM is the number of a block.
+            found["mask"] = "-1"
+        turned = f"CAST({self._of_value('turned')} AS INTEGER)"
+        digits = f"CAST(right({self._fact(LISTS, 'digits')}, {turned}) AS BIT)"
+        return {**found, bits: self._fact(LISTS, bits), "digits": digits}
 
     def query(self, name: str, arguments: Mapping[str, str]) -> str:
         """Write the text of a query, or a part of one, with the arguments of the call filled in."""
@@ -368,7 +410,7 @@ class Stored(Lookup):
 
     def named(self, field: str, key: str = "_release") -> str:
         """Write a field of the release that an SQL expression names."""
-        return f"priv.{RELEASES}({key}, '{field}')"
+        return f"priv.{FACTS if field == 'several' else RELEASES}({key}, '/{field}')"
 
     def unknown_release(self) -> str:
         """Write the end of the message for an unknown release."""
@@ -379,7 +421,7 @@ class Stored(Lookup):
         return f"priv.{QUANTILE}(confidence)"
 
     def _fact(self, kind: str, name: str) -> str:
-        return f"priv.{kind}({self._key}, '{name}')"
+        return f"priv.{kind}({self._key}, '/{name}')"
 
     def _is_equal(self, name: str) -> bool:
         """Whether a number is the same for all values of each attribute."""

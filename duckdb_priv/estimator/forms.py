@@ -183,6 +183,11 @@ class Form:
         return self.scaled or self.varied
 
     @property
+    def counted(self) -> bool:
+        """Whether a count follows from how many rows match, by a formula that all such forms share."""
+        return not self.weighed and (self.blocks or (self.symmetric and self.drawn))
+
+    @property
     def independent(self) -> bool:
         """Whether shown values are drawn independently, or can be treated so."""
         return self.drawn or self.grouped or self.blocks or self.varied

@@ -84,6 +84,10 @@ class Lookup(ABC):
         """Write the texts of the domain's values, without the missing value."""
         return self.fact("texts")
 
+    def is_type(self, column: str) -> str:
+        """Write the condition that a column has the type of the published one."""
+        return f"typeof({column}) = {self.fact('type')}"
+
     @abstractmethod
     def is_value(self, text: str) -> str:
         """Write the condition that a text is a value of the domain."""
@@ -91,6 +95,10 @@ class Lookup(ABC):
     @abstractmethod
     def number(self, name: str, position: str) -> str:
         """Write one number of the value at a position in the domain."""
+
+    def number_of_value(self, name: str, position: str) -> str:
+        """Write one number of the value that is asked for, which is at this position."""
+        return self.number(name, position)
 
     @abstractmethod
     def numbers(self, name: str) -> str:

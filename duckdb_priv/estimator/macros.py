@@ -162,8 +162,9 @@ def by_form(lookup: Lookup, write: Callable[[str, Lookup], str]) -> str:
         return "NULL::DOUBLE"
     if len(of_forms) == 1:
         return of_forms[0][1]
-    cases = " ".join(f"WHEN {is_here} THEN {text}" for is_here, text in of_forms)
-    return f"(CASE {cases} END)"
+    *others, (_, last) = of_forms
+    cases = " ".join(f"WHEN {is_here} THEN {text}" for is_here, text in others)
+    return f"(CASE {cases} ELSE {last} END)"
 
 
 def _guards(lookup: Lookup) -> dict[str, str]:
@@ -250,7 +251,7 @@ def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
     ``typed`` has the type of the column. ``called`` contains its name, which must not be that of another column with
     the same type. A view may rename the column.
     """
-    fits = f"typeof({typed}) = {lookup.fact('type')}"
+    fits = lookup.is_type(typed)
     if any(shape.has_twins for shape in lookup.shapes.values()):
         before, after = called.split("_column")
         names = f"[{literal(before)} || _priv_name || {literal(after)} FOR _priv_name IN {lookup.fact('twins')}]"
@@ -261,10 +262,19 @@ def _column_fits(lookup: Lookup, typed: str, called: str) -> str:
 def _estimates(lookup: Lookup) -> dict[str, str]:
     """Return the expressions that differ between forms, and the queries of distributions."""
     several = len(lookup.shapes) > 1
+    same_law = [form for form in lookup.shapes if FORMS[form].counted]
+    match = by_form(
+        lookup.among(*same_law),
+        lambda form, of: FORMS[form].matched(_places(form, of, lookup)),
+    )
 
     def write(name: str, form: str, of: Lookup) -> str:
         kind = "records" if several and of.shapes[form].enumerated else "rows"
-        return FORMS[form].estimator(name, _places(form, of, lookup), kind)
+        places = _places(form, of, lookup)
+        text = FORMS[form].estimator(name, places, kind)
+        if form in same_law and name not in ("row_weight", "mle"):
+            text = text.replace(fill(FORMS[form].text("match"), places), match)
+        return text
 
     def interval(form: str, of: Lookup) -> str:
         places = _places(form, of, lookup)
@@ -299,7 +309,9 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
         "equals": equals(has_missing=of.shapes[form].has_missing),
         "compared": "CAST(_column AS VARCHAR)",
         "value": "CAST(_value AS VARCHAR)",
-        "column": f"(CASE WHEN {of.is_here()} THEN _column END)" if several else "_column",
+        "column": f"(CASE WHEN {of.is_here()} THEN _column END)"
+        if several and not of.shapes[form].enumerated
+        else "_column",
         "list": f"CAST((CASE WHEN {of.is_here()} THEN CAST(_column AS VARCHAR) END) AS VARCHAR[])"
         if several
         else "CAST(_column AS VARCHAR[])",
@@ -322,9 +334,8 @@ def _places(form: str, of: Lookup, lookup: Lookup) -> dict[str, str]:
     )
     return (
         places
-        | {f"number.{name}": of.number(name, position) for name in NUMBERS}
+        | {f"number.{name}": of.number_of_value(name, position) for name in (*NUMBERS, *EXTREMES)}
         | {f"numbers.{name}": of.numbers(name) for name in NUMBERS}
-        | {f"number.{name}": of.number(name, position) for name in EXTREMES}
         | {f"row.{name}": of.row(name, position) for name in MATRICES}
         | {f"matrix.{name}": of.matrix(name) for name in MATRICES}
         | {f"constant.{name}": of.constant(name) for name in CONSTANTS}

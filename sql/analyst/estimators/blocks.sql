@@ -6,7 +6,11 @@
 -- name: match
 -- Whether the block of a row holds the value: its digits are turned once, so that each row is one look-up. The mask keeps a number
 -- that is of no block, which is an error of its own, among the digits; a condition would cost half as much as the look-up.
-get_bit(CAST(right(repeat(CAST(@incidence@ AS VARCHAR), 3), @blocks@ * 2 + @moved@) AS BIT), @block@ & @mask@) = 1
+get_bit(@digits@, @block@ & @mask@) = 1
+
+-- name: digits
+-- The digits of the value's blocks.
+CAST(right(repeat(CAST(@incidence@ AS VARCHAR), 3), @blocks@ * 2 + @moved@) AS BIT)
 
 -- name: moved
 -- The shift of the value's blocks from those of the value at position 0, below the number of blocks.
