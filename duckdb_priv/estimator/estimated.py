@@ -34,14 +34,15 @@ def statements(
 ) -> list[str]:
     """Return the SQL of the schema for a release in the current database."""
     counted = counted_table(connection, release, attributes)
+    made = queries(counted) if counted.summable else {}
     view = f"{names.SCHEMA}.{identifier(release)}"
     return [
         f"CREATE SCHEMA {names.SCHEMA}",
         # Macros call each other without a schema name: the schema is in use when they are created and called.
         f"USE {names.SCHEMA}",
-        *_macros(counted),
+        *_macros(counted, made),
         "USE main",
-        f"CREATE VIEW {view} AS {_view(counted)}",
+        f"CREATE VIEW {view} AS {_view(counted, made)}",
         f"COMMENT ON VIEW {view} IS "
         + literal(
             f"{release} as if it were the true table: after USE {names.SCHEMA}, count(*), sum and avg of it are"
@@ -115,7 +116,7 @@ take 20 ms to bind.
 """
 
 
-def _macros(counted: WeightedTable) -> Iterator[str]:
+def _macros(counted: WeightedTable, made: Mapping[str, str]) -> Iterator[str]:
     texts = formulas(counted)
     called = [*Ends(counted).macros()] if counted.summable else []
     for name, arguments, _ in called:
@@ -154,7 +155,7 @@ def _macros(counted: WeightedTable) -> Iterator[str]:
     for name, arguments, text in called:
         yield _macro(name, {arguments: text})
     if counted.summable:
-        yield _macro(names.WEIGHT, {"": f"(FROM query({queries(counted)['own_weight']}))"})
+        yield _macro(names.WEIGHT, {"": f"(FROM query({made['own_weight']}))"})
 
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -215,9 +216,9 @@ def _macro(name: str, texts: dict[str, str]) -> str:
     return f"CREATE OR REPLACE MACRO {names.SCHEMA}.{name}{overloads}"
 
 
-def _view(counted: WeightedTable) -> str:
+def _view(counted: WeightedTable, made: Mapping[str, str]) -> str:
     if counted.summable:
-        return f"FROM query({queries(counted)['view']})"
+        return f"FROM query({made['view']})"
     public, table = [*map(identifier, counted.public)], f"main.{identifier(counted.release)}"
     refused = f"error({counted.message('form')})"
     unknown = (

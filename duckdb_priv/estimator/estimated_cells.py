@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_names import MESSAGES, ROW, ROW_TYPE, WEIGHT
@@ -124,12 +125,12 @@ def queries(table: WeightedTable) -> dict[str, str]:
         "counted": f"{scale}{counts} FROM _priv_home.main.{identifier(table.release)} GROUP BY ALL",
         "no_rows": f" AND CAST(error({table.message('unseen')}) AS BOOLEAN)",
         "called": f"CASE WHEN ({PROBE}) <> 1.5 THEN error({table.message('shadowed')}) ELSE true END",
-        "judge": compact(fill(body(read(FOLDER, "judge")), _words(table))),
+        "judge": fill(_judge(), _words(table)),
         "named_release": identifier(table.release),
     }
     columns = [*_columns(table, error)]
     attributes = [each for each in columns if each.law]
-    pieces = sections(FOLDER, "statement")
+    pieces = _pieces()
     places = {
         **pieces,
         **_words(table),
@@ -149,15 +150,26 @@ def queries(table: WeightedTable) -> dict[str, str]:
         chosen = ", ".join(each.chosen(getattr(each, name)) for each in attributes)
         places[name if name == "counting" else f"{name}s"] = f"concat({chosen})"
     for name in ("weighing", "weighed_place"):
-        places[name] = literal(compact(fill(pieces[name], places)))
+        places[name] = literal(fill(pieces[name], places))
     parts = {name: f"_priv_{name}" for name in OPTIONAL}
-    made = literal(compact(fill(pieces["made"], places | parts)))
+    made = literal(fill(pieces["made"], places | parts))
     for name, (needless, otherwise) in OPTIONAL.items():
-        part = literal(compact(fill(places[name], places)))
+        part = literal(fill(places[name], places))
         chosen = f"CASE WHEN {fill(needless, places)} THEN {literal(otherwise)} ELSE {part} END"
         made = f"replace({made}, {literal(parts[name])}, {chosen})"
     places["made"] = made
     return {name: fill(pieces[name], places) for name in ("view", "own_weight")}
+
+
+@cache
+def _pieces() -> Mapping[str, str]:
+    """Return the pieces of the queries, without comments."""
+    return {name: compact(text) for name, text in sections(FOLDER, "statement").items()}
+
+
+@cache
+def _judge() -> str:
+    return compact(body(read(FOLDER, "judge")))
 
 
 def _words(table: WeightedTable) -> dict[str, str]:

@@ -79,33 +79,41 @@ coalesce([md5(CAST(p['node'] AS VARCHAR)) FOR p IN @weighed@][1], '')
 
 -- name: partial
 -- Whether a subquery may pass on some columns of the view.
-(contains(tree, '"map":[{') OR len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
-    AND contains(lower(CAST(n AS VARCHAR)), concat('"table_name":"', @release@, '"')) AND NOT contains(CAST(n AS VARCHAR), '"STAR"')
+(contains(tree, '"map":[{') OR len(list_filter(@selects@, lambda n: contains(lower(CAST(n AS VARCHAR)), concat('"table_name":"', @release@, '"')) AND NOT contains(CAST(n AS VARCHAR), '"STAR"')
     AND NOT list_has_any([lower(x) FOR x IN json_extract_string(n, '$..function_name')], [@counts@]))) > 0)
 
 -- name: described
 contains('_priv_kind', 'd')
 
+-- name: selects
+-- Every SELECT. DuckDB evaluates all parts of an AND: what reads a node as JSON follows a filter of its text.
+list_filter(list_filter(json_extract(tree, '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"SELECT_NODE"')),
+    lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE')
+
 -- name: calls
-list_filter(json_extract(tree, '$.**'), lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))
+list_filter(list_filter(json_extract(tree, '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"function_name"')),
+    lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))
 
 -- name: totalled
 -- Whether a window sums what a query below has: DuckDB finds its own aggregate then.
 lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
 AND len(json_extract(c, ['$.children', '$.arguments'])) > 0 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(c, '$..function_name')[2:]], [@counts@])
-AND len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
-    AND json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
+AND len(list_filter(@selects@, lambda n: json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
     AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"'))) = 0
 
 -- name: joined
 -- Whether a SELECT reads the view twice, or queries that hand its rows on.
-contains(tree, '"type":"JOIN"') AND list_max([len(list_filter(json_extract(n, '$.from_table.**'),
-    lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name')))))
-    - coalesce(list_sum([len(list_filter(json_extract(s, '$.**'), lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE'
-            AND list_contains(@handed@, lower(json_extract_string(b, '$.table_name'))))) FOR s IN list_filter(json_extract(n, '$.from_table.**'),
-                lambda s: json_extract_string(s, '$.type') = 'SELECT_NODE'
-            AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR'))]), 0) FOR n IN list_filter(json_extract(tree, '$.**'),
-                lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE')]) > 1
+contains(tree, '"type":"JOIN"') AND [list_max([len(list_filter(list_filter(json_extract(n, '$.from_table.**'), @base_table@), @handed_table@))
+    - coalesce(list_sum([len(list_filter(list_filter(json_extract(s, '$.**'), @base_table@), @handed_table@))
+        FOR s IN list_filter(list_filter(json_extract(n, '$.from_table.**'), lambda s: contains(CAST(s AS VARCHAR), '"SELECT_NODE"')),
+            lambda s: json_extract_string(s, '$.type') = 'SELECT_NODE' AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR'))]), 0)
+    FOR n IN @selects@]) FOR handed IN [@handed@]][1] > 1
+
+-- name: base_table
+lambda b: contains(CAST(b AS VARCHAR), '"BASE_TABLE"')
+
+-- name: handed_table
+lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(handed, lower(json_extract_string(b, '$.table_name')))
 
 -- name: handed
 -- The view, and what WITH calls queries that hand its rows on.
@@ -116,7 +124,7 @@ list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN list_f
 
 -- name: other_file
 -- Whether the view is that of another file than the one in use, whose rows it would count.
-len(list_filter(json_extract(tree, '$.**'), lambda n: json_extract_string(n, '$.type') = 'BASE_TABLE'
+len(list_filter(list_filter(json_extract(tree, '$.**'), @base_table@), lambda n: json_extract_string(n, '$.type') = 'BASE_TABLE'
     AND lower(json_extract_string(n, '$.schema_name')) = @schema@ AND lower(json_extract_string(n, '$.table_name')) = @release@
     AND lower(coalesce(json_extract_string(n, '$.catalog_name'), '')) NOT IN ('', lower(current_database())))) > 0
 
@@ -145,7 +153,8 @@ AND NOT contains(lower(s['tree']), concat('"column_names":["', lower(coalesce(
 list_aggregate([concat('''', replace(x, '''', ''''''), '''')
     FOR x IN list_filter([coalesce(json_extract_string(x, '$.literal.text'), json_extract_string(x, '$.value.value'))
     FOR x IN list_filter(flatten([list_concat([json_extract(n, '$.left'), json_extract(n, '$.right')], json_extract(n, '$.children[*]'),
-            json_extract(n, '$.arguments[*].expression')) FOR n IN list_filter(json_extract(tree, '$.**'),
+            json_extract(n, '$.arguments[*].expression')) FOR n IN list_filter(list_filter(json_extract(tree, '$.**'),
+                lambda n: contains(CAST(n AS VARCHAR), '"COMPARE_')),
                 lambda n: regexp_matches(json_extract_string(n, '$.type'), '^COMPARE_(?:NOT_?)?(?:EQUAL|IN|DISTINCT_FROM)$')
             AND list_contains([lower(x) FOR x IN json_extract_string(n, ['$.left.column_names[#-1]', '$.right.column_names[#-1]',
                 '$.children[0].column_names[#-1]', '$.arguments[0].expression.column_names[#-1]'])], @name@))]),
@@ -192,15 +201,15 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '
 [{node: p['node'], reader: p['reader'], list: substr(CAST(json_extract(p['node'], '$.select_list') AS VARCHAR), 2), dropped: p['tables'][1], columns: p['columns']} FOR p IN list_filter([
     {node: r['node'], reader: r['reader'], columns: [lower(coalesce(nullif(json_extract_string(c, '$.alias'), ''), json_extract_string(c, '$.column_names[#-1]')))
         FOR c IN json_extract(r['node'], '$.select_list[*]')],
-     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN list_filter(r['sources'],
+     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN list_filter(list_filter(r['sources'], @base_table@),
          lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
             AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@))],
-     joined: list_filter(r['sources'], lambda b: json_extract_string(b, '$.type') = 'JOIN'
+     joined: list_filter(list_filter(r['sources'], lambda b: contains(CAST(b AS VARCHAR), '"JOIN"')), lambda b: json_extract_string(b, '$.type') = 'JOIN'
         AND (json_extract_string(b, '$.ref_type') NOT IN ('REGULAR', 'CROSS') OR json_extract_string(b, '$.join_type') NOT IN ('INNER', 'LEFT')))}
             FOR r IN list_filter([{node: q['node'], reader: q['reader'], sources: list_prepend(json_extract(q['node'], '$.from_table'), json_extract(q['node'], '$.from_table.**'))}
         FOR q IN @counted_rows@], lambda r: json_extract_string(r['node'], '$.type') = 'SELECT_NODE'
-            AND len(list_filter(json_extract(r['node'], '$.**'), lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE'
-            AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@))) = 0
+            AND len(list_filter(list_filter(json_extract(r['node'], '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"SELECT_NODE"')),
+                lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE' AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@))) = 0
         AND NOT regexp_matches(CAST(r['node'] AS VARCHAR),
             '"(?:class|type)":"(?:STAR|WINDOW|PARAMETER|COLLATE|PIVOT|POSITIONAL_REFERENCE|DISTINCT_MODIFIER|LIMIT_PERCENT_MODIFIER|SET_OPERATION_NODE)"')
         AND json_array_length(r['node'], '$.group_expressions') + json_array_length(r['node'], '$.group_sets') = 0
@@ -214,17 +223,17 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '
 
 -- name: counted_rows
 -- What a SELECT counts that has all counts of the statement, if each of them sums weights alone and the view is named once.
-[{node: CASE json_extract_string(a, '$.from_table.type') WHEN 'SUBQUERY' THEN json_extract(a, '$.from_table.subquery.node')
-        WHEN 'BASE_TABLE' THEN [w['node'] FOR w IN list_filter(@withs@, lambda w: w['name'] = lower(json_extract_string(a, '$.from_table.table_name')))][1] END,
-  reader: coalesce(nullif(json_extract_string(a, '$.from_table.alias'), ''), json_extract_string(a, '$.from_table.table_name'), 'unnamed_subquery')}
-      FOR a IN list_filter(json_extract(tree, '$.**'), lambda a: json_extract_string(a, '$.type') = 'SELECT_NODE'
-      AND json_array_length(a, '$.from_table.column_name_alias') = 0
-    AND NOT contains(CAST(json_extract(a, @own@) AS VARCHAR), '"SELECT_NODE"')
-    AND len(@calls@) > 0 AND len(list_filter(flatten([json_extract(x, '$.**') FOR x IN json_extract(a, @own@)]),
-        lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))) = len(@calls@)
+CASE WHEN len(@calls@) > 0
     AND NOT list_has_any([lower(x) FOR x IN json_extract_string(tree, '$..function_name')], [@not_weighed@])
     AND len(list_filter(json_extract_string(tree, '$..table_name'), lambda b: lower(b) = @release@)) = 1
-    AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"') AND len(list_distinct([w['name'] FOR w IN @withs@])) = len(@withs@))]
+    AND NOT regexp_matches(tree, '(?i)"current_(?:role|user)"') AND len(list_distinct([w['name'] FOR w IN @withs@])) = len(@withs@)
+THEN [{node: CASE json_extract_string(a, '$.from_table.type') WHEN 'SUBQUERY' THEN json_extract(a, '$.from_table.subquery.node')
+        WHEN 'BASE_TABLE' THEN [w['node'] FOR w IN list_filter(@withs@, lambda w: w['name'] = lower(json_extract_string(a, '$.from_table.table_name')))][1] END,
+  reader: coalesce(nullif(json_extract_string(a, '$.from_table.alias'), ''), json_extract_string(a, '$.from_table.table_name'), 'unnamed_subquery')}
+      FOR a IN list_filter(@selects@, lambda a: json_array_length(a, '$.from_table.column_name_alias') = 0
+    AND NOT contains(CAST(json_extract(a, @own@) AS VARCHAR), '"SELECT_NODE"')
+    AND len(list_filter(list_filter(flatten([json_extract(x, '$.**') FOR x IN json_extract(a, @own@)]), lambda n: contains(CAST(n AS VARCHAR), '"function_name"')),
+        lambda n: lower(json_extract_string(n, '$.function_name')) IN (@counts@))) = len(@calls@))] END
 
 -- name: withs
 [{name: lower(json_extract_string(w, '$.key')), node: CASE WHEN json_array_length(w, '$.value.aliases') = 0
