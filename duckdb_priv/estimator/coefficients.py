@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+NUMBER = re.compile(r"TRY_CAST\(\w+ AS DOUBLE\)")
+"""Matches a factor that is a column as a number."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +27,24 @@ class Coefficient:
 
     def of(self, function: str, *also: str) -> str:
         """Write the sum of coefficient times ``function`` over the rows."""
-        met = " AND ".join((*self.conditions, *also))
+        met = " AND ".join((*self._needed, *also))
         product = " * ".join((*self.factors, *([function] if function else [])))
         if not product:
             return f"count(*) FILTER ({met})" if met else "count(*)"
         chosen = f"CASE WHEN {met} THEN {product} ELSE 0 END" if met else product
         return f"coalesce(sum({chosen}), 0)"
 
+    @property
+    def _needed(self) -> list[str]:
+        """The conditions, but not that a factor is not NULL: sums and extremes leave NULL out."""
+        implied = {
+            f"{factor[9:-11]} IS NOT NULL" for factor in self.factors if NUMBER.fullmatch(factor)
+        }
+        return [each for each in self.conditions if each not in implied]
+
     def extreme(self, which: str) -> str:
         """Write the ``max`` or ``min`` of the coefficients over the rows that meet the conditions."""
-        product, met = " * ".join(self.factors), " AND ".join(self.conditions)
+        product, met = " * ".join(self.factors), " AND ".join(self._needed)
         if not product:
             return "1"
         return f"coalesce({which}({f'CASE WHEN {met} THEN {product} END' if met else product}), 0)"

@@ -108,7 +108,7 @@ def smoothed(every: str) -> str:
 
 
 def queries(attribute: SensitiveAttribute) -> dict[str, str]:
-    """Return the query text of each method, with placeholders for the macro's arguments."""
+    """Return the query text of each method, after that of its counts, with placeholders for the macro's arguments."""
     form = form_of(attribute)
     extra = form.sections["query.numbers"]
     numbers = {"position": f"unnest(range(1, {attribute.size} + 1))"} | {
@@ -144,13 +144,13 @@ def queries(attribute: SensitiveAttribute) -> dict[str, str]:
     places |= {name: _of_cell(attribute, name, places) for name in ("moments", "centre")}
     steps = Chain(places["moments"], ("i", TEST), ("u", ENDS))
     places["interval"] = steps.written("_priv_moments")
-    found = {
+    found = {"counted": fill(template("WITH RECURSIVE @observed@, "), places)} | {
         method: fill(body(read(FRAGMENTS, name)), places)
         for method, name in (("inverse", "distribution"), ("bayesian", "bayesian"))
     }
     found["change"] = _change(attribute, places)
     if attribute.blocks and attribute.size * len(attribute.blocks.first) > MOST_PAIRS:
-        found["bayesian"] = f"SELECT error({literal(TOO_MANY)})"
+        found["bayesian"] = f"refused AS (SELECT 0) SELECT error({literal(TOO_MANY)})"
     return found
 
 

@@ -21,9 +21,9 @@ import duckdb
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import WeightedTable, queries
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
-from duckdb_priv.estimator.lets import Chain, struct
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
+from duckdb_priv.sqltext.fields import shortened
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, centred
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import fill
@@ -40,7 +40,9 @@ def statements(
         f"CREATE SCHEMA {names.SCHEMA}",
         # Macros call each other without a schema name: the schema is in use when they are created and called.
         f"USE {names.SCHEMA}",
-        *_macros(counted, made),
+        *shortened(
+            [*_macros(counted, made)], {*names.ENDS, "estimate", *ROW_FIELD.findall(names.ROW_TYPE)}
+        ),
         "USE main",
         f"CREATE VIEW {view} AS {_view(counted, made)}",
         f"COMMENT ON VIEW {view} IS "
@@ -106,6 +108,10 @@ VALUES = {
     "avg": ("TRY_CAST(x AS DOUBLE)", "x IS NOT NULL"),
 }
 """SQL of the value that a record adds to each aggregate, and of whether it is counted."""
+MACRO = re.compile(r"^([a-z_]+)\(([^)]*)\) AS (.*(?:\n .*)*)", re.MULTILINE)
+"""Matches a macro in its section: name, arguments and text, whose further lines are indented."""
+ROW_FIELD = re.compile(r"[a-z]+(?= )")
+"""Matches a field of the rows of the view."""
 SUM = re.compile(r"\b[nxy]{1,2}\b")
 """Matches the names of sums over records in the formulas of moments."""
 STAND_IN = f"{{{', '.join(f'{end}: 0e0' for end in names.ENDS)}}}"
@@ -132,24 +138,19 @@ def _macros(counted: WeightedTable, made: Mapping[str, str]) -> Iterator[str]:
             f"(_priv_{which}({', '.join(estimates)}, _priv_rows({', '.join(VALUES[name])}))).{end}"
         )
 
+    places = texts | _steps_of_quantiles(texts | {"between": counted.message("between")})
+    places["centred"] = centred("_products", "_one", "_two", "_records")
+    for name, arguments, text in MACRO.findall(texts["macros"]):
+        yield _macro(name, {arguments: fill(text.strip(), places)})
     for name, arguments in names.SUMS.items():
-        yield _macro(name, {arguments: fill(texts[name], texts)})
         for end in names.ENDS:
             if name != "count_star":
                 every = {arguments: ends(name, end)}
                 if name == "count":
                     every = {"": ends("count_star", end)} | every
                 yield _macro(f"{name}_{end}", every)
-    for name, other in names.OTHER_NAMES.items():
-        yield _macro(name, {names.SUMS[other]: f"{other}({names.SUMS[other]})"})
-    sums = ("_products", "_one", "_two", "_records")
-    yield _macro("_priv_centred", {", ".join(sums): centred(*sums)})
     for name in MOMENTS:
         yield _macro(name, _moment(name, texts))
-    for name, arguments, text in _steps_of_quantiles(
-        texts | {"between": counted.message("between")}
-    ):
-        yield _macro(name, {arguments: text})
     for name in names.QUANTILES:
         yield _macro(name, _quantile(name, texts))
     for name, arguments, text in called:
@@ -160,26 +161,10 @@ def _macros(counted: WeightedTable, made: Mapping[str, str]) -> Iterator[str]:
 
 def _moment(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     """Write a variance, correlation or regression macro; for other tables it calls DuckDB's own aggregate."""
-    arguments = "x" if name in OF_ONE else "y, x"
-    known = " AND ".join(f"{each} IS NOT NULL" for each in arguments.split(", "))
-    # In a table with weights, their column is a DOUBLE.
-    weight = 'TRY_CAST("current_role" AS DOUBLE)'
-    used = set(SUM.findall(MOMENTS[name]))
-    places = {**texts, "known": known, "aggregate": name, "arguments": arguments}
-    sums, about_means = {}, {}
-    for each in sorted(used.union(*used, "n")):
-        product = " * ".join([weight, *each.removeprefix("n")])
-        sums[each] = fill(texts["product"], places | {"product": product})
-        centre = f"_priv_centred({_of_m(each, *each, 'n')})"
-        about_means[each] = _of_m(each) if len(each) == 1 else centre
+    arguments, pair = ("x", "x, x") if name in OF_ONE else ("y, x", "y, x")
     formula = SUM.sub(r"(m).\g<0>", MOMENTS[name])
-    chain = Chain(struct(**sums), ("m", struct(**about_means)), ("m", formula))
-    places["formula"] = str(chain)
+    places = {"formula": formula, "aggregate": name, "arguments": arguments, "pair": pair}
     return {arguments: fill(texts["moment"], places)}
-
-
-def _of_m(*names: str) -> str:
-    return ", ".join(f"(m).{each}" for each in names)
 
 
 def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:
@@ -191,24 +176,18 @@ def _quantile(name: str, texts: Mapping[str, str]) -> dict[str, str]:
     return {arguments: fill(texts["quantile"], {**texts, **places})}
 
 
-def _steps_of_quantiles(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Return the macros that the quantile macros call: name, arguments and text of each."""
+def _steps_of_quantiles(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the parts of the macros that the quantile macros call."""
     scans = {"sums": "[(e).w FOR e IN (m).r]", "largest": "(m).c", "smallest": "(m).c"}
     places = dict(texts)
     for each, numbers in scans.items():
         places[each] = fill(texts["scanned"], {"numbers": numbers, "step": texts[each]})
     for each, rank in (("at_floor", "floor(r)"), ("at_ceiling", "ceil(r)")):
         places[each] = fill(texts["at"], {"place": rank})
-
-    def chain(given: str, *steps: str) -> str:
-        return str(Chain(given, *(("m", fill(texts[each], places)) for each in steps)))
-
-    steps = ("running", "different", "counted", "monotone")
-    yield "_priv_steps", "_ranked", chain("{r: _ranked}", *steps)
     for kind in ("continuous", "discrete"):
-        places["quantile"] = fill(texts[kind], places)
-        text = chain("_priv_steps(_ranked)", "quantiles", "text_of_shares")
-        yield f"_priv_{kind}", "_ranked, _share", text
+        quantile = {"quantile": fill(texts[kind], places)}
+        places[f"of_shares.{kind}"] = fill(texts["of_shares"], quantile)
+    return places
 
 
 def _macro(name: str, texts: dict[str, str]) -> str:

@@ -173,7 +173,7 @@ class Ends:
 
     @staticmethod
     def _summed(of: str) -> str:
-        return f"coalesce(list_sum([{FIELD.sub(FOUND, of)} FOR e IN (m).cells]), 0e0)"
+        return f"coalesce(list_sum([{FIELD.sub(FOUND, of)} FOR e IN (m).cells]), 0)"
 
     def _covariance(self, c: str, d: str) -> str:
         """Write the covariance of two sums."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import md5
 from math import isfinite
 
 import duckdb
@@ -30,7 +29,7 @@ from duckdb_priv.estimator.written import (
     query_texts,
     there_is,
     twin_names,
-    type_name,
+    type_digest,
 )
 from duckdb_priv.release.model import MANY_VALUES, NUMBERS, SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
@@ -152,8 +151,8 @@ class Facts:
         of: NamedAttribute,
     ) -> Iterator[str]:
         """Add the facts of an attribute, and yield the statements of its own macros."""
-        ((kind,),) = connection.execute(f"SELECT {type_name(attribute)}").fetchall()
-        for name, facts in _facts_of(attribute, kind).items():
+        ((digest,),) = connection.execute(f"SELECT {type_digest(attribute)}").fetchall()
+        for name, facts in _facts_of(attribute, digest).items():
             self._of_kind[name][of.key] = facts
         queries = {
             name: MARKED_ARGUMENT.split(text) for name, text in query_texts(attribute).items()
@@ -243,7 +242,7 @@ def fixed_statements() -> Iterator[str]:
     yield qualified(fill(body(read(FOLDER, "normal_quantile")), {"quantile": quantile}))
 
 
-def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict[str, object]]:
+def _facts_of(attribute: SensitiveAttribute, digest: str) -> dict[str, dict[str, object]]:
     """Return the facts of an attribute, by kind and name."""
     numbers = {name: [*map(_number, of)] for name, of in attribute.every_number.items()}
     varied = {name: of for name, of in numbers.items() if len(set(of)) > 1}
@@ -259,7 +258,7 @@ def _facts_of(attribute: SensitiveAttribute, column_type: str) -> dict[str, dict
             "has_missing": attribute.has_missing,
             "size": attribute.size,
             "joined": form_of(attribute).joined,
-            "type": md5(column_type.encode()).hexdigest(),
+            "type": digest,
             **{name: of[0] for name, of in numbers.items() if len(set(of)) == 1},
         },
         NUMBERS_: {

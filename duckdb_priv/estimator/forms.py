@@ -81,6 +81,9 @@ class Form:
     baseline: bool = False
     """A baseline for comparisons, which estimates single values only."""
 
+    shared: tuple[tuple[str, ...], ...] = ()
+    """Sections that several moments of a count contain. An aggregate computes them once, layer by layer: those of a
+    layer read only those of earlier ones."""
     two_numbers: bool = False
     """A count follows from the number of rows, the number that show the value, and two numbers of the value."""
 
@@ -112,15 +115,20 @@ class Form:
         >>> FORMS["sample"].estimator("estimate", {"number.own": "0.1e0"}, "cell")
         '((_priv_observed) / _priv_numbers.own)'
         """
-        text = self.text(name)
-        often = Counter(SUM.findall(text))
+        layers = self._layers() if name == "moments" and kind != "cell" else []
+        parts = {part: f"(s).{part}" for layer in layers for part in layer}
+        text = expand(self.sections[name], {**self.sections, **parts})
+        often = Counter(
+            SUM.findall(" ".join([text, *(part for layer in layers for part in layer.values())]))
+        )
+        often = Counter({field: times for field, times in often.items() if field not in parts})
         made_of = {field: SUM.findall(self._sum(field, kind)) for field in often}
         first = dict.fromkeys(each for field in often for each in made_of[field])
         sums = {field: fill(self._sum(field, kind), places) for field in {**often, **first}}
         alone = [field for field in often if not made_of[field]]
         bound = {field: sums[field] for field in alone if len(sums[field]) > LONGEST}
         bound |= {field: sums[field] for field in first}
-        if first or any(often[field] > 1 and LOOKED_UP in sums[field] for field in often):
+        if first or layers or any(often[field] > 1 and LOOKED_UP in sums[field] for field in often):
             # The caller's arguments too: the formula of a let must not contain a subquery.
             bound |= {field: sums[field] for field in alone}
             if QUANTILE in text:
@@ -128,12 +136,17 @@ class Form:
                 bound["quantile"] = places["normal_quantile"]
         made = {field: sums[field] for field in often if made_of[field] and often[field] > 1}
         text = SUM.sub(
-            lambda match: match[0] if match[1] in {**bound, **made} else sums[match[1]], text
+            lambda match: match[0] if match[1] in {**bound, **made, **parts} else sums[match[1]],
+            text,
         )
         steps, given = list(then), text
         if bound:
             steps.insert(0, ("s", text))
             given = struct(**bound)
+            for number in reversed(range(len(layers))):
+                before = [*bound, *(part for layer in layers[:number] for part in layer)]
+                step = struct(**{each: f"(s).{each}" for each in before}, **layers[number])
+                steps.insert(0, ("s", step))
             if made:
                 # One let follows the other: DuckDB 2 plans a nested let twice.
                 inlined = [each for field in often if field not in made for each in made_of[field]]
@@ -159,6 +172,16 @@ class Form:
         for each in self._lists(text):
             text = f"[{text} FOR _priv_{each} IN [{self.domain_list(each)}]][1]"
         return fill(text, places)
+
+    def _layers(self) -> list[dict[str, str]]:
+        """Return the formulas of the shared parts. A formula reads parts of earlier layers as fields."""
+        layers: list[dict[str, str]] = []
+        for layer in self.shared:
+            known = {part: f"(s).{part}" for earlier in layers for part in earlier}
+            layers.append(
+                {part: expand(self.sections[part], {**self.sections, **known}) for part in layer}
+            )
+        return layers
 
     def _lists(self, text: str) -> list[str]:
         """Return the names of the domain lists that a text reads, followed by the inputs of those lists."""
@@ -252,6 +275,10 @@ FORMS: Mapping[str, Form] = {
             grouped=True,
             from_histogram=True,
             two_numbers=True,
+            shared=(
+                ("difference", "kept", "kept_slope", "linear", "fewest", "most"),
+                ("spread", "slope"),
+            ),
         ),
         Form("conditional_poisson", ("operator",), joined=True, grouped=True, from_histogram=True),
         Form("batches", ("operator",), joined=True, grouped=True),

@@ -46,7 +46,6 @@ ARGUMENTS = {
             "table",
             "name",
             "laws",
-            "owns",
             "patterns",
             "weights",
             "sums",
@@ -90,7 +89,6 @@ def fillings(lookup: Lookup) -> dict[str, str]:
             f"'coalesce(system.main.count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'",
         ),
         "joint_laws": _joined(each.query("law", OF_EACH), ", "),
-        "joint_owns": _joined(each.query("own", OF_EACH), ", "),
         "joint_weights": _joined(
             f"{each.query('weight', OF_EACH)} || ' AS _priv_weight' || {NUMBER}", ", "
         ),
@@ -138,16 +136,15 @@ def parts_of(attribute: SensitiveAttribute) -> dict[str, str]:
 
     They have placeholders for the requested value, its bit and the database.
 
-    ``pattern`` is the attribute's bit in the number of a state, ``law`` its two probabilities, ``own`` the first of
-    them. ``weight`` is the weight of a record for the value, and ``scale`` is how strongly the record is perturbed, if
-    that differs between rows.
+    ``pattern`` is the attribute's bit in the number of a state, ``law`` its two probabilities. ``weight`` is the
+    weight of a record for the value, and ``scale`` is how strongly the record is perturbed, if that differs between
+    rows.
     """
     if not form_of(attribute).joined:
         return {}
     return {
         "pattern": f"{_is_value(attribute)}::INTEGER * " + template("{bit}"),
         "law": _here(attribute, _law(attribute)),
-        "own": _here(attribute, _own(attribute)),
         "weight": _weight(attribute),
         "scale": identifier(SCALE) if form_of(attribute).varied else "0e0",
     }
@@ -202,13 +199,6 @@ def _number(of: SensitiveAttribute, numbers: Sequence[float]) -> str:
     if len(set(numbers)) == 1:
         return literal(float(numbers[0]))
     return f"list_extract({doubles(numbers)}, {_place(of)})"
-
-
-def _own(of: SensitiveAttribute) -> str:
-    """Write the first probability alone."""
-    if form_of(of).varied:
-        return f"({_law(of)}).own"
-    return _number(of, _owns(of))
 
 
 def _weight(of: SensitiveAttribute) -> str:

@@ -63,9 +63,10 @@ class Lookup(ABC):
     def fact(self, name: str) -> str:
         """Write a fact of ATTRIBUTE_FACTS.
 
-        Besides those that have a method, these are ``listing``, the first values for messages; ``column`` and ``type``
-        of the published column, as DuckDB's typeof returns it; ``twins``, the list of names of the release's other
-        columns of the same type; ``joined``, whether the attribute can be estimated jointly with others.
+        Besides those that have a method, these are ``listing``, the first values for messages; ``column``, the name of
+        the published column; ``type``, the MD5 digest of what typeof returns for it; ``twins``, the list of names of
+        the release's other columns of the same type; ``joined``, whether the attribute can be estimated jointly with
+        others.
         """
 
     @abstractmethod
@@ -86,7 +87,7 @@ class Lookup(ABC):
 
     def is_type(self, column: str) -> str:
         """Write the condition that a column has the type of the published one."""
-        return f"typeof({column}) = {self.fact('type')}"
+        return f"md5(typeof({column})) = {self.fact('type')}"
 
     @abstractmethod
     def is_value(self, text: str) -> str:

@@ -24,7 +24,7 @@ import duckdb
 from duckdb_priv.estimator import distribution, facts, joint, sets
 from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
-from duckdb_priv.estimator.lets import Chain, struct
+from duckdb_priv.estimator.lets import Chain
 from duckdb_priv.estimator.lookup import Lookup, Shape, by_text, merged
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.set_formulas import listed, mistake
@@ -39,6 +39,7 @@ from duckdb_priv.release.model import (
 )
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.aggregates import qualified
+from duckdb_priv.sqltext.fields import shortened
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.numbers import NO_NUMBERS
@@ -48,11 +49,13 @@ from duckdb_priv.sqltext.templates import body, fill, read, template
 FRAGMENTS = "analyst/fragments"
 INTERVAL = (("i", TEST), ("u", ENDS))
 """The steps from the moments of a count to its interval."""
+ANSWERED = ("estimate", "stderr", "low", "high", "key", "value")
+"""Fields of an answer, and of the entries of a map: their names stay."""
 
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
     """Create the macros of a release file."""
-    run(connection, statements(Written(attributes)))
+    run(connection, shortened(statements(Written(attributes)), ANSWERED))
 
 
 def add(
@@ -280,9 +283,10 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         places = _places(form, of, lookup)
         return FORMS[form].estimator("moments", places, then=INTERVAL)
 
-    inverse, bayesian = (
-        lookup.query(method, distribution.TOGETHER) for method in ("inverse", "bayesian")
+    counted, inverse, bayesian = (
+        lookup.query(part, distribution.TOGETHER) for part in ("counted", "inverse", "bayesian")
     )
+    cells = (lookup.query(part, distribution.CELLS) for part in ("counted", "inverse"))
     return {
         name: by_form(lookup, partial(write, name))
         for name in ("estimate", "variance", "row_weight", "mle")
@@ -296,8 +300,8 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         if several
         else by_form(lookup, interval),
         "change_query": lookup.query("change", distribution.VERSIONS),
-        "smoothed_query": distribution.smoothed(lookup.query("inverse", distribution.CELLS)),
-        "distribution_query": f"CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END",
+        "smoothed_query": distribution.smoothed(f"concat({', '.join(cells)})"),
+        "distribution_query": f"concat({counted}, CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END)",
     }
 
 
@@ -468,21 +472,14 @@ def _mistaken_sets(lookup: Lookup, here: tuple[str, str], others: str, *sets: st
     ``others`` is the message of its other mistakes.
     """
     known = f"CASE WHEN v IS NULL THEN {lookup.has_missing()} ELSE {lookup.is_value('v')} END"
-    names = [f"of{number}" for number, _ in enumerate(sets)]
-    given = ", ".join(f"len((s).{name})" for name in names)
-    every = ", ".join(f"(s).{name}" for name in names)
-    if len(sets) > 1:
-        given, every = f"least({given})", f"list_concat({every})"
+    every, empty = (
+        ("s", "len(s) = 0") if len(sets) == 1 else ("flatten(s)", "len(s[1]) = 0 OR len(s[2]) = 0")
+    )
+    given = sets[0] if len(sets) == 1 else f"[{', '.join(sets)}]"
     unknown = f"list_filter({every}, lambda v: {known} IS NOT TRUE)"
-    no_value = _no_value(lookup, "list_extract((s).unknown, 1)")
-    wrong = Chain(
-        struct(**dict(zip(names, sets, strict=True))),
-        ("s", struct(given=given, unknown=unknown)),
-        (
-            "s",
-            "CASE WHEN (s).given = 0 THEN 'give at least one value'"
-            f" WHEN len((s).unknown) > 0 THEN {no_value} END",
-        ),
+    wrong = (
+        f"[CASE WHEN {empty} THEN 'give at least one value'"
+        f" ELSE [{_no_value(lookup, 'v')} FOR v IN {unknown}][1] END FOR s IN [{given}]][1]"
     )
     return f"coalesce({mistake(here)}, {wrong}, {others})"
 

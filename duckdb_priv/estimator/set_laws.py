@@ -27,6 +27,8 @@ from duckdb_priv.sqltext.templates import fill, place
 
 NUMBER = re.compile(r"\(?[0-9][0-9.]*e-?[0-9]+\)?")
 """Matches a number literal, which is written inline instead of as a field."""
+LONG = 100
+"""The length from which on a list of numbers is a field."""
 
 
 class Places(dict[str, str]):
@@ -61,13 +63,16 @@ class SetLaws(StructFields):
         places = self.take(self._positions(values))
         return self.make(self._law_of(places, self._kept_weights(places)))
 
-    def _law_of(self, places: str, weights: str) -> str:
+    def _law_of(self, places: str, weights: str, *, inline: bool = False) -> str:
         """Write the law of the values at some positions, from the weights by shown value."""
         single = f"list_extract({places}, 1)"
-        known = {name: self._of.number(name, single) for name in TERMS} | {"shrinkage": "0e0"}
+        known = {name: self._number_at(name, single, inline=inline) for name in TERMS} | {
+            "shrinkage": "0e0"
+        }
         if self.form.from_histogram:
             known["shrinkage"] = (
-                f"(1 - {self._of.number('own', single)} + {self._of.number('other', single)})"
+                f"(1 - {self._number_at('own', single, inline=inline)}"
+                f" + {self._number_at('other', single, inline=inline)})"
             )
         chosen = f"list_sum(list_select({weights}, {places}))"
         inside = f"{chosen} / len({places})"
@@ -81,7 +86,7 @@ class SetLaws(StructFields):
         if not self.form.perturbed:
             return law_of_sample(self._number("own"))
         every = f"{self._size(values)} = {self.take(self._of.size())}"
-        some = self.keep(f"CASE WHEN {every} THEN 0e0 ELSE 1e0 END")
+        some = self.keep(f"CASE WHEN {every} THEN 0 ELSE 1 END")
         lean = self.keep(f"({self._step} - 2 * {self._often(values)} * {self._step})")
         return self.make(
             struct(
@@ -113,7 +118,7 @@ class SetLaws(StructFields):
             given = {name: of[name] for name in ("blocks", "stride", "held")}
             return self._blocks_law(places, self._row(places, inline=True), given)
         if not self.form.symmetric:
-            law = self._law_of("(w).places", "(w).row")
+            law = self._law_of("(w).places", "(w).row", inline=True)
             return let("w", law, places=places, row=self._row(places, inline=True))
         if self.form.varied:
             return law_of_scales(f"({size} - 2 * {count})", size, noisy, f"{count} = {size}")
@@ -130,6 +135,23 @@ class SetLaws(StructFields):
         """Write a number that is equal for all values."""
         number = self._of.number(name, "1")
         return number if NUMBER.fullmatch(number) else self.take(f"{number}::DOUBLE")
+
+    def _numbers(self, name: str, *, inline: bool = False) -> str:
+        """Write the list of one number for all values: once for each function, unless ``inline``."""
+        listed = self._of.numbers(name)
+        return listed if inline or len(listed) < LONG else self.take(listed)
+
+    def _number_at(self, name: str, position: str, *, inline: bool = False) -> str:
+        """Write one number of the value at a position."""
+        number = self._of.number(name, position)
+        listed = self._of.numbers(name)
+        if listed.startswith("(") and listed.endswith(")"):
+            listed = listed[1:-1]
+        return (
+            number
+            if inline or listed not in number
+            else number.replace(listed, self._numbers(name))
+        )
 
     @cached_property
     def _gap(self) -> str:
@@ -206,7 +228,8 @@ class SetLaws(StructFields):
     ) -> str:
         """Write a section for the values at some positions; ``number.*`` are of the first value.
 
-        A matrix is written once for each function, unless it must be ``inline``, where DuckDB folds it.
+        Matrices and long lists are written once for each function, unless they must be ``inline``, where DuckDB folds
+        them.
         """
         first = first or f"list_extract({positions}, 1)"
         text = self.form.text(section)
@@ -216,8 +239,11 @@ class SetLaws(StructFields):
             "size": self._of.size,
             "texts": self._of.texts,
             **{f"constant.{name}": partial(self._of.constant, name) for name in CONSTANTS},
-            **{f"numbers.{name}": partial(self._of.numbers, name) for name in NUMBERS},
-            **{f"number.{name}": partial(self._of.number, name, first) for name in NUMBERS},
+            **{f"numbers.{name}": partial(self._numbers, name, inline=inline) for name in NUMBERS},
+            **{
+                f"number.{name}": partial(self._number_at, name, first, inline=inline)
+                for name in NUMBERS
+            },
         }
         places = dict(self._of.blocks()) if self.form.blocks else {}
         for name in MATRICES:

@@ -224,7 +224,7 @@ class Sets(SetLaws):
         met = f" FILTER ({' AND '.join(rows.conditions)})" if rows.conditions else ""
         if not self.form.grouped:
             return {}
-        agreement = self.take(self._filled("agreement", "[1]"))
+        agreement = self.take(self._filled("agreement", "[1]", inline=True))
         last = self.take(last_shown("_column", met, has_missing=self._shape.has_missing))
         return {"first": self.take(f"min(_column){met}"), "last": last, "agreement": agreement}
 

@@ -11,58 +11,51 @@
 -- noise, largest its largest scale, and sampled what sampling adds at most. attribute numbers the attribute that the statement
 -- names, if it is one alone; else it is 0, and factors says what rows of the whole release count for its value of each attribute.
 
+-- name: macros
+-- One macro after the other, indented where it goes on. For tables without weights, moments and quantiles are DuckDB's own.
+count_star() AS coalesce(system.main.sum(@weight@), 0)
+count(x) AS coalesce(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0)
+count_if(x) AS coalesce(system.main.sum(CASE WHEN x THEN @weight@ END), 0)
+sum(x) AS system.main.sum(@as_number@ * @weight@)
+-- NULL where the estimated number of records is not above zero.
+avg(x) AS system.main.sum(@as_number@ * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
+countif(x) AS count_if(x)
+mean(x) AS avg(x)
+_priv_weighted() AS system.main.any_value(typeof("current_role")) = 'DOUBLE'
+_priv_centred(_products, _one, _two, _records) AS @centred@
+-- Sums over the pairs without NULL; those of products are of the distances from both means.
+_priv_moments(y, x) AS [{n: m.n, x: m.x, y: m.y, xx: _priv_centred(m.xx, m.x, m.x, m.n), xy: _priv_centred(m.xy, m.x, m.y, m.n),
+        yy: _priv_centred(m.yy, m.y, m.y, m.n)}
+    FOR m IN [{n: @product@ END), x: @product@ * x END), y: @product@ * y END), xx: @product@ * x * x END), xy: @product@ * x * y END),
+        yy: @product@ * y * y END)}]][1]
+-- The steps to a quantile: values v in ascending order with their weights w; v and c, the sum of the weights up to each; l, the last
+-- place of each value; v and c at these places; and n, the largest sum before and the smallest one after, of which neither falls, and
+-- t, the sum of all weights.
+_priv_ranked(x) AS system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL AND typeof("current_role") = 'DOUBLE')
+_priv_steps(_ranked) AS [{v: m.v, t: m.c[len(m.c)], n: list_zip(@largest@, @smallest@)}
+    FOR m IN [{v: [m.v[i] FOR i IN m.l], c: [m.c[i] FOR i IN m.l]}
+    FOR m IN [{v: m.v, c: m.c, l: list_filter(range(1, len(m.v) + 1), lambda i: i = len(m.v) OR m.v[i] <> m.v[i + 1])}
+    FOR m IN [{v: [e.v FOR e IN m.r], c: @sums@} FOR m IN [{r: _ranked}]]]]][1]
+_priv_continuous(_ranked, _share) AS @of_shares.continuous@
+_priv_discrete(_ranked, _share) AS @of_shares.discrete@
+
 -- name: weight
 CASE WHEN typeof("current_role") = 'DOUBLE' THEN TRY_CAST("current_role" AS DOUBLE) ELSE 1e0 END
 
 -- name: row
 coalesce(TRY_CAST("current_user" AS @row_type@), CAST(error(@unweighed@) AS @row_type@))
 
--- name: count_star
-coalesce(system.main.sum(@weight@), 0)
-
--- name: count
-coalesce(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0)
-
--- name: count_if
-coalesce(system.main.sum(CASE WHEN x THEN @weight@ END), 0)
-
--- name: sum
-system.main.sum(@as_number@ * @weight@)
-
--- name: avg
--- NULL where the estimated number of records is not above zero.
-system.main.sum(@as_number@ * @weight@) / nullif(greatest(system.main.sum(CASE WHEN x IS NOT NULL THEN @weight@ END), 0), 0)
-
 -- name: product
-system.main.sum(CASE WHEN @known@ THEN @product@ END)
+system.main.sum(CASE WHEN y IS NOT NULL AND x IS NOT NULL THEN TRY_CAST("current_role" AS DOUBLE)
 
 -- name: moment
-CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN @formula@
-    ELSE system.main.@aggregate@(@arguments@) END
+CASE WHEN _priv_weighted() THEN [@formula@ FOR m IN [_priv_moments(@pair@)]][1] ELSE system.main.@aggregate@(@arguments@) END
 
 -- name: quantile
 -- The value below which a share of the records is, or a list of them for a list of shares. It is cast from a text to the type of
--- DuckDB's own aggregate, which is called for other tables.
-CASE WHEN system.main.any_value(typeof("current_role")) = 'DOUBLE' THEN list_resize([system.main.@aggregate@(@arguments@)
-    FILTER (WHERE typeof("current_role") <> 'DOUBLE')][1:0], 1, _priv_@kind@(@ranked@, @share@))[1] ELSE system.main.@aggregate@(@arguments@) END
-
--- name: ranked
--- The steps to a quantile: values v in ascending order with their weights, and c, the sum of the weights up to each.
-system.main.list({v: x, w: @weight@} ORDER BY x ASC) FILTER (WHERE x IS NOT NULL AND typeof("current_role") = 'DOUBLE')
-
--- name: running
-{v: [e.v FOR e IN m.r], c: @sums@}
-
--- name: different
--- The last place of each value.
-{v: m.v, c: m.c, l: list_filter(range(1, len(m.v) + 1), lambda i: i = len(m.v) OR m.v[i] <> m.v[i + 1])}
-
--- name: counted
-{v: [m.v[i] FOR i IN m.l], c: [m.c[i] FOR i IN m.l]}
-
--- name: monotone
--- The largest sum before and the smallest one after, of which neither falls, and t, the sum of all weights.
-{v: m.v, t: m.c[len(m.c)], n: list_zip(@largest@, @smallest@)}
+-- DuckDB's own aggregate.
+CASE WHEN _priv_weighted() THEN list_resize([system.main.@aggregate@(@arguments@) FILTER (WHERE typeof("current_role") <> 'DOUBLE')][1:0],
+    1, _priv_@kind@(_priv_ranked(x), @share@))[1] ELSE system.main.@aggregate@(@arguments@) END
 
 -- name: scanned
 -- All running sums, maxima or minima of numbers: each step is over twice as many of them.
@@ -78,12 +71,14 @@ greatest(a[i], a[CASE WHEN i > s[1] THEN CAST(i - s[1] AS BIGINT) END])
 -- name: smallest
 least(a[i], a[i + CAST(s[1] AS BIGINT)])
 
--- name: quantiles
+-- name: of_shares
 -- The number of records up to a value is between the two sums, as far as the share is between 0 and 1 (ordinary/quantiles.sql).
-{f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END FOR m IN [
-    {v: m.v, t: m.t, s: s.share, d: s.descending, n: [round(z[1] + s.share * (z[2] - z[1]), 6) FOR z IN m.n]}
-    FOR s IN [{share: CASE WHEN q < 0 THEN 1 + q ELSE q END, descending: q < 0}
-        FOR q IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(_share AS VARCHAR), '[]'), ',')]]]]}
+[CASE WHEN starts_with(CAST(_share AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
+ FOR m IN [{f: [CASE WHEN round(m.t, 6) > 0 THEN @quantile@ END FOR m IN [
+        {v: m.v, t: m.t, s: s.share, d: s.descending, n: [round(z[1] + s.share * (z[2] - z[1]), 6) FOR z IN m.n]}
+        FOR s IN [{share: CASE WHEN q < 0 THEN 1 + q ELSE q END, descending: q < 0}
+            FOR q IN [TRY_CAST(trim(p) AS DOUBLE) FOR p IN string_split(trim(CAST(_share AS VARCHAR), '[]'), ',')]]]]}
+    FOR m IN [_priv_steps(_ranked)]]][1]
 
 -- name: continuous
 -- As far between two values as the share is between their records. The text of a value becomes a number, as dates do not.
@@ -97,9 +92,6 @@ TRY_CAST(CAST([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n
 -- The smallest value that reaches the share; for a negative one, counted from the largest value.
 CASE WHEN m.d THEN coalesce([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] > round(m.s * m.t, 6))][1], m.v[len(m.v)])
     ELSE [m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1), lambda i: m.n[i] >= round(m.s * m.t, 6))][1] END
-
--- name: text_of_shares
-CASE WHEN starts_with(CAST(_share AS VARCHAR), '[') THEN CAST(m.f AS VARCHAR) ELSE CAST(m.f[1] AS VARCHAR) END
 
 -- name: rows
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.

@@ -128,15 +128,15 @@ least(greatest(u.estimate, u.least), u.most)
 -- Whether the rows show more than one value, or are so few that they may all show the same. A record shows any one
 -- value with a probability of at most a, so n rows all show one with at most a ** (n - 1), here 1e-9. This is tested only if
 -- possibly no row shows the value: its two aggregates make a count of ten million rows one and a half times as slow.
-s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233e0 / ln((1 / s.agreement)))
+s.first IS DISTINCT FROM s.last OR s.rows < (1 + 20.7233 / ln((1 / s.agreement)))
 
 -- name: as_many
 -- Whether the number of rows that show the value is possible, whichever records have it. Independent records show it with a probability
 -- of at most often. The count exceeds its largest mean by t with a probability of at most exp(-t ** 2 / (2 v + 2 t / 3)), where v is
 -- the variance of the count if all of them have the value (Bernstein). The same holds below the smallest mean, by rarely. A false
 -- alarm on each side has a probability of 5e-10.
-s.seen BETWEEN s.rows * s.rarely - 7.1389e0 - sqrt(50.9634e0 + s.rows * (42.833e0 * s.rarely * (1 - s.rarely)))
-    AND s.rows * s.often + 7.1389e0 + sqrt(50.9634e0 + s.rows * (42.833e0 * s.often * (1 - s.often)))
+s.seen BETWEEN s.rows * s.rarely - 7.1389 - sqrt(50.9634 + s.rows * (42.833 * s.rarely * (1 - s.rarely)))
+    AND s.rows * s.often + 7.1389 + sqrt(50.9634 + s.rows * (42.833 * s.often * (1 - s.often)))
 
 -- name: rows.rarely
 -- The smallest probability with which a record shows the value, and the largest.

@@ -4,8 +4,8 @@
 
 -- name: row
 -- W[value, y] for every y.
-[CASE WHEN @gap@ > 1e-12 THEN (CASE WHEN y = @position@ THEN 1 ELSE 0 END - @number.other@) / @gap@ ELSE @silent@ END
- FOR y IN range(1, @size@ + 1)]
+[[CASE WHEN v.own - v.other > 1e-12 THEN (CASE WHEN y = v.position THEN 1 ELSE 0 END - v.other) / (v.own - v.other) ELSE @silent@ END
+  FOR y IN range(1, @size@ + 1)] FOR v IN [{own: @number.own@, other: @number.other@, position: @position@}]][1]
 
 -- name: silent
 -- The error message for a value without an estimate.
@@ -37,39 +37,42 @@ greatest(s.total + @source@ - @constant.rows@, 0)
 -- name: most
 least(s.total, @constant.rows@ * s.own)
 
+-- name: difference
+(s.own - s.other)
+
 -- name: linear
-(s.shown - s.other * s.total) / (s.own - s.other)
+(s.shown - s.other * s.total) / @difference@
 
 -- name: estimate
-CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE @silent@ END
+CASE WHEN @difference@ > 1e-12 THEN @linear@ ELSE @silent@ END
 
 -- name: centre
-CASE WHEN s.own - s.other > 1e-12 THEN @linear@ ELSE (@fewest@ + @most@) / 2 END
+CASE WHEN @difference@ > 1e-12 THEN @linear@ ELSE (@fewest@ + @most@) / 2 END
 
 -- name: spread
 -- The sum of the squared weights of the rows, minus the estimate, minus the covariance with the histogram. NULL if only bounds
 -- are known.
-CASE WHEN s.own - s.other > 1e-12 THEN
-    @kept@ * ((s.shown * (1 - s.other) ** 2 + (s.total - s.shown) * s.other ** 2) / (s.own - s.other) ** 2 - @linear@) END
+CASE WHEN @difference@ > 1e-12 THEN
+    @kept@ * ((s.shown * (1 - s.other) ** 2 + (s.total - s.shown) * s.other ** 2) / @difference@ ** 2 - @linear@) END
 
 -- name: variance
-CASE WHEN s.own - s.other > 1e-12 THEN @spread@ ELSE @silent@ END
+CASE WHEN @difference@ > 1e-12 THEN @spread@ ELSE @silent@ END
 
 -- name: slope
 -- How much the variance grows when one more of the records truly has the value.
-CASE WHEN s.own - s.other > 1e-12
-    THEN @kept_slope@ * (s.own * (1 - s.own) - s.other * (1 - s.other)) / (s.own - s.other) ** 2 ELSE 0e0 END
+CASE WHEN @difference@ > 1e-12
+    THEN @kept_slope@ * (s.own * (1 - s.own) - s.other * (1 - s.other)) / @difference@ ** 2 ELSE 0e0 END
 
 -- name: half_step
 -- Half the distance between two neighbouring estimates, or between the bounds.
-CASE WHEN s.own - s.other > 1e-12 THEN 0.5e0 / (s.own - s.other) ELSE (@most@ - @fewest@) / 2 END
+CASE WHEN @difference@ > 1e-12 THEN 0.5e0 / @difference@ ELSE (@most@ - @fewest@) / 2 END
 
 -- name: zero
-CASE WHEN s.own - s.other > 1e-12 THEN greatest(@spread@ - @slope@ * least(greatest(@linear@, 0), s.total),
-    @kept@ * s.total * s.other * (1 - s.other) / (s.own - s.other) ** 2) ELSE 0e0 END
+CASE WHEN @difference@ > 1e-12 THEN greatest(@spread@ - @slope@ * least(greatest(@linear@, 0), s.total),
+    @kept@ * s.total * s.other * (1 - s.other) / @difference@ ** 2) ELSE 0e0 END
 
 -- name: upward
-CASE WHEN s.own - s.other > 1e-12 THEN (1 - 2 * s.other) / (s.own - s.other) ELSE 0e0 END
+CASE WHEN @difference@ > 1e-12 THEN (1 - 2 * s.other) / @difference@ ELSE 0e0 END
 
 -- name: downward
 0e0
@@ -79,7 +82,7 @@ CASE WHEN @gap@ > 1e-12 THEN ((@match@)::INTEGER - @number.other@) / @gap@ ELSE 
 
 -- name: mle
 -- The fixed point of the iteration over two states, the value and any other: the estimate, cut to the possible range.
-CASE WHEN s.own - s.other > 1e-12 THEN least(greatest(@linear@, 0), s.total)::DOUBLE ELSE @silent@ END
+CASE WHEN @difference@ > 1e-12 THEN least(greatest(@linear@, 0), s.total)::DOUBLE ELSE @silent@ END
 
 -- name: em_ratio
 -- The observed share, from which the two states of each value are iterated.

@@ -1,7 +1,8 @@
 -- The query behind priv.reconstructed_distribution with method := 'bayesian': expectation maximization, over all groups
 -- at once, two steps at a time with squared extrapolation (SQUAREM), until no frequency would grow by more than one part
--- in a hundred million. Then the log-likelihood of a record is that close to its maximum, whatever the path.
-WITH RECURSIVE @observed@, tallied AS (
+-- in a hundred million. Then the log-likelihood of a record is that close to its maximum, whatever the path. It follows
+-- WITH RECURSIVE and the counts (observed.sql).
+tallied AS (
     @query.tallied@
 ), law AS MATERIALIZED (
     @em_lists@

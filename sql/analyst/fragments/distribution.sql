@@ -1,5 +1,6 @@
--- The query behind priv.reconstructed_distribution, and what priv.smoothed_count is made from.
-WITH @observed@, summed AS (
+-- The query behind priv.reconstructed_distribution, and what priv.smoothed_count is made from, after WITH and the counts
+-- (observed.sql).
+summed AS (
     SELECT *, @query.window@ AS _priv_window, count(*) OVER () AS _priv_cells FROM observed WINDOW of_group AS (PARTITION BY _priv_group)
 ), estimated AS (
     SELECT *, @moments@ AS _priv_moments FROM summed

@@ -11,7 +11,7 @@ WITH RECURSIVE grouped AS (
 ), everybody AS (
     SELECT [{patterns}]::DOUBLE[] AS everywhere, count(*)::DOUBLE AS everyone FROM {table}
 ), steps AS (
-    SELECT 0 AS step, false AS settled, _priv_group, everyone, [{owns}]::DOUBLE[] AS owns,
+    SELECT 0 AS step, false AS settled, _priv_group, everyone, [each.own FOR each IN [{laws}]]::DOUBLE[] AS owns,
         _priv_shown || [e[2] - e[1] FOR e IN list_zip(_priv_shown, everywhere)] AS published,
         _priv_shown || [e[2] - e[1] FOR e IN list_zip(_priv_shown, everywhere)] AS f
     FROM numbered, everybody
