@@ -11,7 +11,7 @@ from duckdb_priv.estimator.estimated_names import SCHEMA
 from duckdb_priv.estimator.forms import form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.quoting import identifier, literal
+from duckdb_priv.sqltext.quoting import identifier, literal, plain_identifier
 
 VIEW = "priv.example"
 FEWEST, MOST = 2, 30
@@ -58,15 +58,34 @@ def questions(
     if any(meanings.values()):
         yield "What do its codes mean?", "FROM priv.label;"
     if counted_table(connection, release, attributes).summable:
-        name = identifier(attributes[0].name)
-        yield (
-            f"The same in ordinary SQL: how many records have each {attributes[0].name}?",
-            f"USE {SCHEMA}; SELECT {name}, count(*), count_low(), count_high() FROM {identifier(release)}"
-            f" GROUP BY {name} ORDER BY {name}; USE main;",
-        )
+        for question, select, rows in ordinary(attributes[0]):
+            yield (
+                f"The same in ordinary SQL: {question}",
+                f"USE {SCHEMA}; {select} {rows}; USE main;",
+            )
     for attribute in attributes[:SHOWN]:
         group = group_column(connection, attribute, attributes)
         yield from _about(attribute, group, meanings[attribute.name])
+
+
+def ordinary(attribute: SensitiveAttribute) -> Iterator[tuple[str, str, str]]:
+    """Yield a question in ordinary SQL: its words, its SELECT list, and the rest; nothing if no value can be estimated.
+
+    It counts every value, or one value if others are in every decoy group: these have no estimate.
+    """
+    name, table = plain_identifier(attribute.name), plain_identifier(attribute.release)
+    counted = "count(*), count_low(), count_high()"
+    value = _first(attribute)
+    if len(attribute.estimable) == attribute.size:
+        question = f"how many records have each {attribute.name}?"
+        yield question, f"SELECT {name}, {counted}", f"FROM {table} GROUP BY {name} ORDER BY {name}"
+    elif value is not None:
+        question = f"how many records have {attribute.name} = {value}?"
+        yield question, f"SELECT {counted}", f"FROM {table} WHERE {name} = {literal(value)}"
+
+
+def _first(attribute: SensitiveAttribute) -> str | None:
+    return next((each for each in attribute.estimable if each is not None), None)
 
 
 def _about(
@@ -80,7 +99,7 @@ def _about(
         f"How many records have each {name}, with 95% intervals?",
         f"FROM priv.reconstructed_distribution({key}{weight}{method});",
     )
-    value = next((each for each in attribute.values if each is not None), None)
+    value = _first(attribute)
     if value is None or not form.invertible:
         return
     chosen = f"{name} = {value}" + (f" ({meanings[value]})" if value in meanings else "")

@@ -49,7 +49,6 @@ def lines(
         [release],
     ).fetchall():
         yield from wrap(statement, WIDTH)
-    table = plain_identifier(release)
     if attributes:
         yield "Estimates of the true counts, between low and high (95%):"
         yield from (
@@ -57,11 +56,11 @@ def lines(
         )
         yield from _grouped(connection, release, attributes)
     if counted_table(connection, release, attributes).summable:
-        name = plain_identifier(attributes[0].name)
-        yield "Ordinary SQL, as if the table were the true one:"
-        yield f"    USE {SCHEMA};"
-        yield f"    SELECT {name}, count(*), count_low(), count_high()"
-        yield f"    FROM {table} GROUP BY {name};"
+        for _, select, rows in examples.ordinary(attributes[0]):
+            yield "Ordinary SQL, as if the table were the true one:"
+            yield f"    USE {SCHEMA};"
+            yield f"    {select}"
+            yield f"    {rows};"
     yield "More questions: FROM priv.example;  What it promises: FROM priv.guarantee;"
 
 

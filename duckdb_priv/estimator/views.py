@@ -152,7 +152,8 @@ def _views(
 def _has_weights(attribute: SensitiveAttribute) -> bool:
     """Whether every value has weights that differ from counting the rows that show it."""
     form = form_of(attribute)
-    return form.invertible and form.perturbed and not form.copied
+    every_value = len(attribute.estimable) == attribute.size
+    return form.invertible and form.perturbed and not form.copied and every_value
 
 
 def _sensitive_table(attribute: SensitiveAttribute) -> tuple[str, str, str]:
