@@ -23,7 +23,6 @@ from duckdb_priv.estimator.estimated_cells import WeightedTable, queries
 from duckdb_priv.estimator.estimated_ends import Ends, formulas
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
-from duckdb_priv.sqltext.fields import shortened
 from duckdb_priv.sqltext.moments import MOMENTS, OF_ONE, centred
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import fill
@@ -40,9 +39,7 @@ def statements(
         f"CREATE SCHEMA {names.SCHEMA}",
         # Macros call each other without a schema name: the schema is in use when they are created and called.
         f"USE {names.SCHEMA}",
-        *shortened(
-            [*_macros(counted, made)], {*names.ENDS, "estimate", *ROW_FIELD.findall(names.ROW_TYPE)}
-        ),
+        *_macros(counted, made),
         "USE main",
         f"CREATE VIEW {view} AS {_view(counted, made)}",
         f"COMMENT ON VIEW {view} IS "
@@ -110,8 +107,6 @@ VALUES = {
 """SQL of the value that a record adds to each aggregate, and of whether it is counted."""
 MACRO = re.compile(r"^([a-z_]+)\(([^)]*)\) AS (.*(?:\n .*)*)", re.MULTILINE)
 """Matches a macro in its section: name, arguments and text, whose further lines are indented."""
-ROW_FIELD = re.compile(r"[a-z]+(?= )")
-"""Matches a field of the rows of the view."""
 SUM = re.compile(r"\b[nxy]{1,2}\b")
 """Matches the names of sums over records in the formulas of moments."""
 STAND_IN = f"{{{', '.join(f'{end}: 0e0' for end in names.ENDS)}}}"

@@ -8,7 +8,7 @@ import duckdb
 
 from duckdb_priv.estimator.estimated import counted_table
 from duckdb_priv.estimator.estimated_names import SCHEMA
-from duckdb_priv.estimator.forms import form_of
+from duckdb_priv.estimator.forms import estimable, form_of
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier, literal, plain_identifier
@@ -76,7 +76,7 @@ def ordinary(attribute: SensitiveAttribute) -> Iterator[tuple[str, str, str]]:
     name, table = plain_identifier(attribute.name), plain_identifier(attribute.release)
     counted = "count(*), count_low(), count_high()"
     value = _first(attribute)
-    if len(attribute.estimable) == attribute.size:
+    if len(estimable(attribute)) == attribute.size:
         question = f"how many records have each {attribute.name}?"
         yield question, f"SELECT {name}, {counted}", f"FROM {table} GROUP BY {name} ORDER BY {name}"
     elif value is not None:
@@ -85,7 +85,7 @@ def ordinary(attribute: SensitiveAttribute) -> Iterator[tuple[str, str, str]]:
 
 
 def _first(attribute: SensitiveAttribute) -> str | None:
-    return next((each for each in attribute.estimable if each is not None), None)
+    return next((each for each in estimable(attribute) if each is not None), None)
 
 
 def _about(

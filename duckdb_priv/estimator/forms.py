@@ -323,6 +323,10 @@ CONSTANTS = tuple(
 """Names of the release parameters that estimators read."""
 
 
+LEAST_GAP = 1e-12
+"""A value is in every decoy group if its probabilities ``own`` and ``other`` differ by no more than this."""
+
+
 def form_of(attribute: SensitiveAttribute) -> Form:
     """Return the form of an attribute.
 
@@ -334,3 +338,12 @@ def form_of(attribute: SensitiveAttribute) -> Form:
             hint="upgrade duckdb_priv",
         )
     return FORMS[attribute.form]
+
+
+def estimable(attribute: SensitiveAttribute) -> Sequence[str | None]:
+    """Return the values whose count can be estimated: all but those that are in every decoy group."""
+    numbers = attribute.numbers
+    if not form_of(attribute).grouped or "other" not in numbers:
+        return attribute.values
+    pairs = zip(attribute.values, numbers["own"], numbers["other"], strict=True)
+    return [value for value, own, other in pairs if own - other > LEAST_GAP]

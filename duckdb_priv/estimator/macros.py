@@ -39,7 +39,6 @@ from duckdb_priv.release.model import (
 )
 from duckdb_priv.sqltext import templates
 from duckdb_priv.sqltext.aggregates import qualified
-from duckdb_priv.sqltext.fields import shortened
 from duckdb_priv.sqltext.folding import folded
 from duckdb_priv.sqltext.literals import concatenated
 from duckdb_priv.sqltext.numbers import NO_NUMBERS
@@ -49,13 +48,11 @@ from duckdb_priv.sqltext.templates import body, fill, read, template
 FRAGMENTS = "analyst/fragments"
 INTERVAL = (("i", TEST), ("u", ENDS))
 """The steps from the moments of a count to its interval."""
-ANSWERED = ("estimate", "stderr", "low", "high", "key", "value")
-"""Fields of an answer, and of the entries of a map: their names stay."""
 
 
 def create(connection: duckdb.DuckDBPyConnection, attributes: Sequence[SensitiveAttribute]) -> None:
     """Create the macros of a release file."""
-    run(connection, shortened(statements(Written(attributes)), ANSWERED))
+    run(connection, statements(Written(attributes)))
 
 
 def add(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import duckdb
 
-from duckdb_priv.estimator.forms import FORMS, form_of
+from duckdb_priv.estimator.forms import FORMS, estimable, form_of
 from duckdb_priv.estimator.labels import labelled
 from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE, SensitiveAttribute, group_column
@@ -152,7 +152,7 @@ def _views(
 def _has_weights(attribute: SensitiveAttribute) -> bool:
     """Whether every value has weights that differ from counting the rows that show it."""
     form = form_of(attribute)
-    every_value = len(attribute.estimable) == attribute.size
+    every_value = len(estimable(attribute)) == attribute.size
     return form.invertible and form.perturbed and not form.copied and every_value
 
 

@@ -32,8 +32,6 @@ NUMBERS = (
 """Catalog columns with one number for each value."""
 MANY_VALUES = 10_000
 """The most values of an ENUM: DuckDB takes ten seconds to declare one with a million."""
-LEAST_GAP = 1e-12
-"""A value is in every decoy group if its probabilities ``own`` and ``other`` differ by no more than this."""
 LISTS = ("weights", "operator")
 """Catalog columns with a list for each value: one number for every published value."""
 EXTREMES = ("rarely", "often")
@@ -130,15 +128,6 @@ class SensitiveAttribute:
             return {}
         rows = {**self.lists, "chances": zip(*self.lists["operator"], strict=True)}
         return {name: encoded(rows[name], length) for name, length in MATRICES.items()}
-
-    @cached_property
-    def estimable(self) -> Sequence[str | None]:
-        """The values whose count can be estimated: all but those that are in every decoy group."""
-        own, other = (self.numbers.get(name) for name in ("own", "other"))
-        if own is None or other is None:
-            return self.values
-        pairs = zip(self.values, own, other, strict=True)
-        return [value for value, mine, others in pairs if mine - others > LEAST_GAP]
 
     @cached_property
     def has_missing(self) -> bool:
