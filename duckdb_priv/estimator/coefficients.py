@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NUMBER = re.compile(r"TRY_CAST\(\w+ AS DOUBLE\)")
-"""Matches a factor that is a column as a number."""
+NUMBER = re.compile(r"TRY_CAST\((\w+) AS DOUBLE\)")
+"""Matches a factor that is a column as a number, and the column."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,8 @@ class Coefficient:
     @property
     def _needed(self) -> list[str]:
         """The conditions, but not that a factor is not NULL: sums and extremes leave NULL out."""
-        implied = {
-            f"{factor[9:-11]} IS NOT NULL" for factor in self.factors if NUMBER.fullmatch(factor)
-        }
+        columns = filter(None, map(NUMBER.fullmatch, self.factors))
+        implied = {f"{column[1]} IS NOT NULL" for column in columns}
         return [each for each in self.conditions if each not in implied]
 
     def extreme(self, which: str) -> str:
