@@ -331,16 +331,12 @@ class Stored(Lookup):
             return "false"
         if name in TYPES:
             return f"CAST({self._fact(FACTS, name)} AS {TYPES[name]})"
-        every = self._fact(TEXTS if name == "texts" else WORDS, name)
+        every = self._fact({"texts": TEXTS, "type": FACTS}.get(name, WORDS), name)
         if name == "twins":
             return f"list_slice(string_split({every}, left({every}, 1)), 2, -2)"
         if name == "texts":
             return f"list_slice(string_split({every}, {self._between(every)}), 2, -2)"
         return every
-
-    def is_type(self, column: str) -> str:
-        """Write the condition that a column has the type of the published one."""
-        return f"md5(typeof({column})) = {self._fact(FACTS, 'type')}"
 
     def is_value(self, text: str) -> str:
         """Write the condition that a text is a value of the domain."""
