@@ -17,21 +17,6 @@ from duckdb_priv.sqltext.quoting import TOKEN
 FIELD_OF_STEP = re.compile(r"\(t\)\.([a-z]\w*)")
 FIELD = re.compile(r"\s*([a-z_]\w*):\s*(.*\S)\s*", re.DOTALL)
 NUMBER = re.compile(r"\(?-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?\)?")
-NOTHING = re.compile(r" [+-] (?:\([a-z]\)\.[a-z_]+ \* )?0(?:\.0)?e0(?=\s*(?:[),}]| [+-] |$))")
-"""Matches a summand that is zero."""
-ONCE = re.compile(r"(?<![^(\[,:+])( ?)\(?1(?:\.0)?e0\)? \* ")
-"""Matches a factor that is one, after which a product begins."""
-NEVER = re.compile(
-    r"CASE WHEN 0(?:\.0)?e0 > 0(?: AND (?:(?!THEN).)*)? THEN (?:(?!CASE|ELSE).)* ELSE ((?:(?!CASE|END).)*) END"
-)
-"""Matches a choice whose condition is false."""
-UNIT = re.compile(r" \* (?:\(1\)|1)(?=\s*(?:[),}]| [-+*] |$))")
-"""Matches a factor that is one, after a product."""
-ROUNDED = re.compile(r"0 - round\(0(?:\.0)?e0, 6\)")
-"""Matches a difference that is zero."""
-CASES = re.compile(rf"{TOKEN.pattern}|[][(){{}}]|\b(?:CASE|THEN|ELSE|END)\b")
-REFUSED = "[error("
-"""The beginning of the SQL that raises an error."""
 BRACKETS = re.compile(rf"{TOKEN.pattern}|[][(){{}},]")
 
 
@@ -56,7 +41,7 @@ def let(name: str, text: str, **values: str) -> str:
     """Write a formula over a struct of values.
 
     >>> print(let("s", "(s).a - (s).b", a="count(*)", b="0e0"))
-    [(s).a FOR s IN [{a: count(*)}]][1]
+    [(s).a - 0e0 FOR s IN [{a: count(*)}]][1]
     """
     return str(Chain(struct(**values), (name, text)))
 
@@ -177,52 +162,17 @@ class StructFields:
 
 def _inlined(given: str, name: str, step: str) -> str:
     """Return a step with the number fields of its input substituted."""
-    _, checked, _ = _guarded(given)
-    numbers = {field: sql for field, sql in _fields(checked).items() if NUMBER.fullmatch(sql)}
+    numbers = {field: sql for field, sql in _fields(given).items() if NUMBER.fullmatch(sql)}
     if not numbers or _rebound(name, step):
         return step
     field = re.compile(rf"\({name}\)\.([a-z_]\w*)")
     written = field.sub(lambda found: numbers.get(found[1], found[0]), step)
-    for unneeded, text in (
-        (NEVER, r"(\1)"),
-        (ROUNDED, "0e0"),
-        (NOTHING, ""),
-        (ONCE, r"\1"),
-        (UNIT, ""),
-    ):
-        written = unneeded.sub(text, written)
     return folded(written)
-
-
-def _guarded(text: str) -> tuple[str, str, str]:
-    """Split a struct that is computed only for a correct call from the check around it.
-
-    >>> _guarded("CASE WHEN f(a) THEN {b: CASE WHEN c THEN 1 ELSE 2 END} ELSE [error(t) FOR t IN [d]][1] END")[1]
-    '{b: CASE WHEN c THEN 1 ELSE 2 END}'
-    """
-    depth, begin = 0, None
-    if text.startswith("CASE WHEN "):
-        for found in CASES.finditer(text):
-            word = found[0]
-            if word in ("(", "[", "{", "CASE"):
-                depth += 1
-            elif word in (")", "]", "}", "END"):
-                depth -= 1
-            elif depth == 1 and word == "THEN" and begin is None:
-                begin = found.end() + 1
-            elif depth == 1 and word == "ELSE" and begin is not None:
-                end = found.start() - 1
-                if not text[found.end() + 1 :].startswith(REFUSED):
-                    break
-                before, inner, after = _guarded(text[begin:end])
-                return text[:begin] + before, inner, after + text[end:]
-    return "", text, ""
 
 
 def _read(given: str, name: str, step: str) -> str:
     """Return the input without the fields that the step does not read."""
-    before, checked, after = _guarded(given)
-    fields = _fields(checked)
+    fields = _fields(given)
     if not fields or _rebound(name, step):
         return given
     read = re.findall(rf"\({name}\)\.([a-z_]\w*)", step)
@@ -232,7 +182,7 @@ def _read(given: str, name: str, step: str) -> str:
         for field, sql in fields.items()
         if field in read
     }
-    return given if whole or not kept else before + struct(**kept) + after
+    return given if whole or not kept else struct(**kept)
 
 
 def _read_within(given: str, path: str, step: str) -> str:

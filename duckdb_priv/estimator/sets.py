@@ -57,17 +57,22 @@ class Sets(SetLaws):
         self.every = SCALES if self.form.scaled else Coefficient()
         """All aggregated rows, each counted as the number of records that it represents."""
         self._plausible: dict[str, None] = {}
+        self._estimable: dict[str, None] = {}
 
     def quantile(self) -> str:
         """Return the field of t with the normal quantile that belongs to ``confidence``."""
         return self.take(self._of.quantile())
 
     def written(self, answer: Chain) -> str:
-        """Write an expression over t, which raises if rows were selected by their reported values."""
+        """Write an expression over t. It raises if rows were selected by their reported values, or if a value has no
+        estimate.
+        """
         if self._plausible:
             mistake = chosen("'one of the values'")
             refused = f"[error(_priv_text) FOR _priv_text IN [{mistake}]][1]"
             answer = answer.where(" AND ".join(self._plausible), refused)
+        if self._estimable:
+            answer = answer.where(" AND ".join(self._estimable), self.form.text("silent"))
         return super().written(answer)
 
     def total(self, rows: Coefficient) -> str:
@@ -118,6 +123,9 @@ class Sets(SetLaws):
         """
         rows, squared = part.rows, part.rows.times(part.rows)
         self._require_plausible(part)
+        if "estimable" in self.form.sections:
+            places = self.take(self._positions(part.values))
+            self._estimable[self.make(self._filled("estimable", places, "_priv_x"))] = None
         given = {
             "estimate": self._sum(rows, part.values),
             "variance": self.covariance(part, part),

@@ -39,6 +39,17 @@ def test_every_sum_of_a_formula_is_a_section_or_a_number(form):
                 assert f"{kind}.{field}" in form.sections or field in NUMBERS, (formula, field)
 
 
+def test_weights_of_rows_raise_no_error():
+    """DuckDB 2 would compute the whole list of weights for each row: an expression with ``error`` is no constant."""
+    raising = {
+        name
+        for name, form in FORMS.items()
+        for section in {"row", "selected"} & form.sections.keys()
+        if "error(" in form.text(section)
+    }
+    assert raising == {"singular"}
+
+
 @pytest.mark.parametrize("name", templates.names(FOLDER))
 def test_every_section_is_used(name):
     """By the page, which says what is asked of a form, or by another section."""

@@ -3,13 +3,17 @@
 -- is published carries no information about it, and only bounds of its count are known.
 
 -- name: row
--- W[value, y] for every y.
-[[CASE WHEN v.own - v.other > 1e-12 THEN (CASE WHEN y = v.position THEN 1 ELSE 0 END - v.other) / (v.own - v.other) ELSE @silent@ END
+-- W[value, y] for every y, NULL for a value without an estimate. It raises no error, which DuckDB 2 would compute for each row.
+[[CASE WHEN v.own - v.other > 1e-12 THEN (CASE WHEN y = v.position THEN 1 ELSE 0 END - v.other) / (v.own - v.other) END
   FOR y IN range(1, @size@ + 1)] FOR v IN [{own: @number.own@, other: @number.other@, position: @position@}]][1]
+
+-- name: estimable
+-- Whether every value of a set has an estimate.
+list_min([@number.own@ - @number.other@ FOR _priv_x IN @places@]) > 1e-12
 
 -- name: silent
 -- The error message for a value without an estimate.
-[error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it but bounds' || chr(10) || 'Hint: priv.reconstructed_interval gives them']][1]::DOUBLE
+[error(_priv_text) FOR _priv_text IN ['this value is in every decoy group, so what is published says nothing of it but bounds' || chr(10) || 'Hint: priv.reconstructed_interval gives them']][1]
 
 -- name: chances
 -- The smallest and the largest probability: the values of a group are drawn for all its records together.
