@@ -153,18 +153,6 @@ class Form:
                 known = {*often, *inlined, "quantile"}
                 kept = {field: f"(s).{field}" for field in bound if field in known}
                 steps.insert(0, ("s", struct(**kept, **made)))
-            position = fill(self.text("position"), places) if kind != "cell" else "NULL"
-            numbers = {
-                field: sql.replace(position, "(s).position")
-                for field, sql in bound.items()
-                if position in sql and self._is_number(field, kind) and "_release" not in sql
-            }
-            if len(numbers) > 1:
-                # The position of the value is found once for all its numbers.
-                others = {field: sql for field, sql in bound.items() if field not in numbers}
-                carried = {field: f"(s).{field}" for field in others}
-                steps.insert(0, ("s", struct(**carried, **numbers)))
-                given = struct(position=position, **others)
         if steps:
             text = str(
                 Chain(fill(given, places), *((of, fill(step, places)) for of, step in steps))
@@ -187,10 +175,6 @@ class Form:
         """Return the names of the domain lists that a text reads, followed by the inputs of those lists."""
         found = set(LIST.findall(text))
         return sorted(found.union(*(LIST.findall(self.domain_list(each)) for each in found)))
-
-    def _is_number(self, field: str, kind: str) -> bool:
-        """Whether a sum is a number of the value in the catalog."""
-        return not {f"{kind}.{field}", f"rows.{field}"} & self.sections.keys()
 
     def _sum(self, field: str, kind: str) -> str:
         section = f"{kind}.{field}"

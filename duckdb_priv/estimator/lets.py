@@ -46,25 +46,13 @@ def let(name: str, text: str, **values: str) -> str:
     return str(Chain(struct(**values), (name, text)))
 
 
-def placed(name: str, text: str, **values: str) -> str:
-    """Write a formula over a struct of values: in place if all of them are fields or numbers, else by a let.
-
-    >>> print(placed("s", "(s).a - (s).b", a="(t).t0", b="0.5e0"))
-    (t).t0 - 0.5e0
-    """
-    if not all(FIELD_OF_STEP.fullmatch(sql) or NUMBER.fullmatch(sql) for sql in values.values()):
-        return let(name, text, **values)
-    return re.sub(rf"\({name}\)\.([a-z_]\w*)", lambda found: values[found[1]], text)
-
-
 def each(name: str, step: str, *given: str) -> str:
-    """Write the list of what a step makes of each struct. Numbers that all of them have are written into the step.
+    """Write the list of what a step makes of each struct.
 
-    >>> print(each("s", "(s).a * (s).b", "{a: count(*), b: 2}", "{a: count(x), b: 2}"))
+    >>> print(each("s", "(s).a * 2", "{a: count(*), b: 2}", "{a: count(x), b: 3}"))
     [(s).a * 2 FOR s IN [{a: count(*)}, {a: count(x)}]]
     """
-    of_all = dict(set.intersection(*({*_fields(of).items()} for of in given)))
-    step = _inlined(struct(**of_all), name, folded(step))
+    step = folded(step)
     return f"[{step} FOR {name} IN [{', '.join(_read(of, name, step) for of in given)}]]"
 
 
@@ -177,21 +165,8 @@ def _read(given: str, name: str, step: str) -> str:
         return given
     read = re.findall(rf"\({name}\)\.([a-z_]\w*)", step)
     whole = re.search(rf"(?<![\w.]){name}(?![\w:])", step.replace(f"({name}).", ""))
-    kept = {
-        field: _read_within(sql, f"({name}).{field}", step)
-        for field, sql in fields.items()
-        if field in read
-    }
+    kept = {field: sql for field, sql in fields.items() if field in read}
     return given if whole or not kept else struct(**kept)
-
-
-def _read_within(given: str, path: str, step: str) -> str:
-    """Return a struct without the fields that the step does not read, if it reads it by its fields only."""
-    read = re.findall(rf"{re.escape(path)}\b(\.[a-z_]\w*)?", step)
-    fields = _fields(given)
-    if not fields or "" in read:
-        return given
-    return struct(**{field: sql for field, sql in fields.items() if f".{field}" in read})
 
 
 def _rebound(name: str, step: str) -> bool:

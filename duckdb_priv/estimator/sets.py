@@ -13,7 +13,7 @@ from functools import partial
 
 from duckdb_priv.estimator.coefficients import SCALES, Coefficient, Part
 from duckdb_priv.estimator.forms import FORMS, last_shown
-from duckdb_priv.estimator.lets import Chain, each, placed, struct
+from duckdb_priv.estimator.lets import Chain, each, let, struct
 from duckdb_priv.estimator.lookup import Lookup, by_text
 from duckdb_priv.estimator.set_formulas import (
     NOTHING_HIDDEN,
@@ -224,7 +224,7 @@ class Sets(SetLaws):
             chances = self.keep(self._filled("chances", places))
             bounds = {"rarely": f"list_min({chances})", "often": f"list_max({chances})"}
         values = dict(rows=self.total(rows), seen=seen, **bounds, **self._values(rows))
-        required = placed("s", plausible(self.form), **values)
+        required = let("s", plausible(self.form), **values)
         self._plausible[required if self.form.blocks else self.make(required)] = None
 
     def _values(self, rows: Coefficient) -> dict[str, str]:
