@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import itemgetter
 from typing import Any
 
 from duckdb_priv.errors import PublicationFailed
@@ -117,10 +118,22 @@ def history_of(
     connection: Connection, draw: str | None, population: str = "", grouped: Collection[str] = ()
 ) -> History | None:
     """Return the charges of a draw, or of some ``grouped`` attributes of a population, since the last full charge."""
-    rows = connection.execute(
-        section("ledger", "history"), [draw, population, [name.lower() for name in grouped]]
-    ).fetchall()
-    return History(*rows[0]) if rows else None
+    given = [draw, population, [name.lower() for name in grouped]]
+    if not (rows := named_rows(connection, section("ledger", "history"), given)):
+        return None
+    rows.sort(key=itemgetter("number"))
+    full = [n for n, row in enumerate(rows) if row["whole"]]
+    recent = rows[full[-1] if full else 0 :]
+    return History(
+        rows[-1]["release"],
+        rows[-1]["mechanism"],
+        charges=sum(row["adds"] for row in recent),
+        came=sum(row["came"] for row in recent if not row["whole"]),
+        largest=max(row["records"] for row in rows),
+        epoch=len(full),
+        person_adds=sum(row["person_adds"] for row in recent),
+        publications=[(row["publication"], row["digest"], row["grouping"]) for row in rows],
+    )
 
 
 def compared(
@@ -187,21 +200,33 @@ def write(
     Raises PublicationFailed if its fresh noise was used before.
     """
     fresh = [each.entry.fingerprint for each in charged if each.entry.fresh]
-    (((last, used),)) = connection.execute(
-        "SELECT coalesce(max(number), 0), count_if(list_contains(?, coins)) FROM priv.ledger",
-        [fresh],
+    ((last, used, same, number),) = connection.execute(
+        section("ledger", "numbers"),
+        [
+            publication.population,
+            marked.digests if marked else [],
+            marked.level if marked else None,
+            publication.public,
+            publication.release,
+            charged[0].entry.fingerprint,
+            fresh,
+        ],
     ).fetchall()
     if used:
         raise PublicationFailed(
             "this noise was drawn for another publication, and would reveal what it hides",
             hint="nothing was kept; publish again, with noise of its own",
         )
-    number, held = _number(connection, publication, charged[0].entry.fingerprint, marked)
+    # An identical earlier publication passes on its number and its sample.
+    held = (
+        marked is not None and same is not None and marks.holds_the_same(connection, marked, same)
+    )
+    number = same if held else number or last + 1
     rows = [
         {
             **{name: getattr(publication, name) for name in COLUMNS},
             "number": last + place,
-            "publication": number or last + 1,
+            "publication": number,
             **({"record_id": [], "id_types": []} if each.entry.fresh else {}),
             "attribute": each.entry.attribute,
             "mechanism": each.entry.mechanism or publication.mechanism,
@@ -227,31 +252,7 @@ def write(
         [[*row.values()] for row in rows],
     )
     if marked is not None and not held:
-        marks.keep_seen(connection, number or last + 1)
-
-
-def _number(
-    connection: Connection, publication: Published, draw: str, marked: Marked | None
-) -> tuple[int | None, bool]:
-    """Return the number of this publication (None if new), and whether its sample is already stored.
-
-    An identical earlier publication passes on its number. Otherwise the release keeps its previous number, unless
-    another release shares it.
-    """
-    ((same, own),) = connection.execute(
-        section("ledger", "numbers"),
-        [
-            publication.population,
-            marked.digests if marked else [],
-            marked.level if marked else None,
-            publication.public,
-            publication.release,
-            draw,
-        ],
-    ).fetchall()
-    if marked and same is not None and marks.holds_the_same(connection, marked, same):
-        return int(same), True
-    return own, False
+        marks.keep_seen(connection, number)
 
 
 def receipt(connection: Connection, population: str, release: str) -> str:

@@ -9,6 +9,7 @@ or by its values if most records with equal ids have equal values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from duckdb_priv.errors import GuaranteeViolated
 from duckdb_priv.ledger.marks import SameColumn, names_of
@@ -16,10 +17,29 @@ from duckdb_priv.release.catalog import Connection
 from duckdb_priv.sqltext.templates import section
 
 
+@dataclass(frozen=True)
+class EarlierColumn:
+    """A column that releases of a population published, with or without noise."""
+
+    name: str
+    """Its name in lower case."""
+    noisy: bool
+    release: str
+    """The latest of these releases."""
+    own: bool
+    """Whether the release to publish is one of them."""
+    publication: int | None
+    """The latest publication with a sample of its values; None if there is none."""
+
+
+def earlier_columns(connection: Connection, population: str, release: str) -> list[EarlierColumn]:
+    """Return the published columns of a population; a column may be there with noise and without."""
+    rows = connection.execute(section("ledger", "earlier_columns"), [population, release])
+    return [EarlierColumn(*row) for row in rows.fetchall()]
+
+
 def exposed(
-    connection: Connection,
-    population: str,
-    release: str,
+    earlier: Sequence[EarlierColumn],
     public: Sequence[str],
     sensitive: Sequence[str],
     same: Sequence[SameColumn],
@@ -30,18 +50,14 @@ def exposed(
     """Return the columns that have noise in one release of a population and none in another, each with the reason.
 
     ``same`` lists columns whose values equal those of an earlier column. ``named`` lists the public columns that the
-    publisher named. Raises GuaranteeViolated for an unnamed public column that this ``release`` has not published
-    without noise before. Without ``republish``, also raises it for a sensitive column that the release has not
-    published with noise before.
+    publisher named. Raises GuaranteeViolated for an unnamed public column that the release has not published without
+    noise before. Without ``republish``, also raises it for a sensitive column that the release has not published with
+    noise before.
     """
-    noisy: dict[str, str] = {}
-    clear: dict[str, str] = {}
+    noisy = {each.name: each.release for each in earlier if each.noisy}
+    clear = {each.name: each.release for each in earlier if not each.noisy}
     own = {(False, name.lower()) for name in named}
-    for attribute, has_noise, latest, here in connection.execute(
-        section("ledger", "columns_with_and_without_noise"), [population, release]
-    ).fetchall():
-        (noisy if has_noise else clear)[attribute] = latest
-        own |= {(has_noise, attribute)} if here else set()
+    own |= {(each.noisy, each.name) for each in earlier if each.own}
     found = {}
     for name in public:
         other = next(names_of(name, same, sensitive=True), name.lower())

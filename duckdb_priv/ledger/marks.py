@@ -8,11 +8,15 @@ record, with the ``marks`` of its values; SAMPLED_COLUMNS lists their columns. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from duckdb_priv.ledger.rules import Comparison, History
-from duckdb_priv.mechanism.sketch import at_most, level_of
+from duckdb_priv.mechanism.arrays import Integers
+from duckdb_priv.mechanism.sketch import agree, at_most, level_of
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.sqltext.templates import fill, sections
 
@@ -143,9 +147,10 @@ def looks_of_person(connection: Connection, draw: str, *, epoch: int) -> int | N
     return None if looks is None else int(looks)
 
 
-def _of_publications(name: str, publications: Iterable[int]) -> str:
+def _of_publications(name: str, publications: Iterable[int], **fillings: str) -> str:
     """Return a query about some publications. Their numbers are literals, so that DuckDB skips other publications."""
-    return fill(SQL[name], {**SQL, "publications": ", ".join(map(str, publications))})
+    fillings["publications"] = ", ".join(map(str, publications))
+    return fill(SQL[name], {**SQL, **fillings})
 
 
 def holds_the_same(connection: Connection, marked: Marked, publication: int) -> bool:
@@ -215,26 +220,46 @@ def names_of(column: str, same: Iterable[SameColumn], *, sensitive: bool) -> Ite
 
 
 def same_columns(
-    connection: Connection, population: str, marked: Marked | None
+    connection: Connection, latest: Mapping[tuple[str, bool], int | None], marked: Marked | None
 ) -> list[SameColumn]:
-    """List the columns whose values equal those of an earlier column for the same ids, under any name."""
-    if marked is None:
+    """List the columns whose values equal those of an earlier column for the same ids, under any name.
+
+    ``latest`` gives the latest publication with a sample of each earlier column, by its name and whether it was
+    sensitive.
+    """
+    publications = {number for number in latest.values() if number is not None}
+    if marked is None or not publications:
         return []
+    pairs: dict[int, list[tuple[str, int, str, bool, int]]] = {}
+    query = _of_publications("columns_to_compare", publications)
+    for number, *pair in connection.execute(query).fetchall():
+        mine, place, theirs, was, its_place = pair
+        if latest.get((theirs, was)) == number:
+            pairs.setdefault(number, []).append((mine, place - 1, theirs, was, its_place - 1))
     limit = LAST >> max(marked.level, level_of(marked.records, LOOKED_AT))
-    latest = connection.execute(SQL["latest_of_each_column"], [population]).fetchall()
-    if not latest:
-        return []
-    rows = connection.execute(
-        _of_publications("agreement_of_columns", {number for *_, number in latest}),
-        [*(list(each) for each in zip(*latest, strict=True)), limit, AGREEING],
-    ).fetchall()
-    return [
-        (mine, theirs, was)
-        for mine, theirs, was, records, same, expected in rows
-        if records >= ENOUGH and same - expected >= AGREEING * (records - expected) > 0
-    ]
+    found = []
+    for number, compared in pairs.items():
+        query = _of_publications("in_both_samples", [number], limit=str(limit))
+        both = connection.sql(query).to_arrow_table()
+        if len(both) >= ENOUGH:
+            mine_of, theirs_of = map(_columns, both.columns)
+            found += [
+                (mine, theirs, was)
+                for mine, place, theirs, was, its_place in compared
+                if agree(mine_of[:, place], theirs_of[:, its_place], AGREEING)
+            ]
+    return found
+
+
+def _columns(lists: Any) -> Integers:
+    """Return the columns of an Arrow column of lists."""
+    numbers = np.asarray(lists.combine_chunks().flatten(), dtype=np.int64)
+    return numbers.reshape(len(lists), -1)
 
 
 def shared_ids(connection: Connection, population: str, marked: Marked) -> list[tuple[str, int]]:
     """Estimate, for each other population, how many ids of a publication were also published there."""
+    others = "SELECT 1 FROM priv.ledger WHERE population <> ? AND level IS NOT NULL LIMIT 1"
+    if not connection.execute(others, [population]).fetchall():
+        return []
     return connection.execute(SQL["shared_ids"], [population, marked.level]).fetchall()

@@ -50,12 +50,11 @@ def refuse_other_types(
 
     Raises InvalidParameter.
     """
-    rows = connection.execute(
+    ((before,),) = connection.execute(
         section("ledger", "id_types"), [population, [name.lower() for name in record_id]]
     ).fetchall()
-    if not rows or not record_id:
+    if before is None or not record_id:
         return
-    before = tuple(rows[0][0])
     texts = [[NUMBER.match(kind) is None for kind in kinds] for kinds in (before, types)]
     if texts[0] != texts[1]:
         raise InvalidParameter(

@@ -1,4 +1,4 @@
-"""Upper bounds for numbers of records, from a sample that a hash of each record selects.
+"""Compares records in a sample that a hash of each record selects.
 
 Derivation: ``sketch.md``.
 Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating stream expression cardinalities".
@@ -7,6 +7,10 @@ Source: Dasgupta, Lang, Rhodes, Thaler (2016), "A framework for estimating strea
 from __future__ import annotations
 
 import math
+
+import numpy as np
+
+from duckdb_priv.mechanism.arrays import Integers
 
 SKETCH = 2**17
 """Largest expected number of records in a sample."""
@@ -37,3 +41,23 @@ def at_most(hits: int, level: int, false_alarm: float) -> int:
 
     limit = float(gammainccinv(hits + 1, false_alarm))
     return math.ceil(limit * (1 << level))
+
+
+def agree(mine: Integers, theirs: Integers, kappa: float) -> bool:
+    """Return whether two columns of the same records agree beyond chance with at least this kappa (Cohen 1960).
+
+    Columns with a single value agree by chance alone.
+
+    >>> one, other = np.array([1, 1, 2, 2]), np.array([1, 1, 2, 3])
+    >>> agree(one, one, 1.0), agree(one, other, 0.5), agree(one, other, 0.7), agree(one * 0, one * 0, 0.5)
+    (True, True, False, False)
+    """
+    rows, same = len(mine), int(np.count_nonzero(mine == theirs))
+    if same < kappa * rows:
+        return False
+    of_mine, of_theirs = (np.unique(each, return_counts=True) for each in (mine, theirs))
+    _, here, there = np.intersect1d(
+        of_mine[0], of_theirs[0], assume_unique=True, return_indices=True
+    )
+    chance = int(of_mine[1][here] @ of_theirs[1][there]) / rows
+    return bool(same - chance >= kappa * (rows - chance) > 0)

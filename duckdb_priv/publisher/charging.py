@@ -40,16 +40,16 @@ def look_up(p: Publication) -> None:
         person_rows=source.rows_of_person,
         max_rows=request.max_rows,
     )
-    same = marks.same_columns(p.workspace.cursor, source.population, p.marked)
+    earlier = exposure.earlier_columns(p.workspace.cursor, source.population, p.release)
+    latest = {(each.name, each.noisy): each.publication for each in earlier}
+    same = marks.same_columns(p.workspace.cursor, latest, p.marked)
     found = {
         entry.attribute: _of_groups(p, entry, n, same)
         for n, entry in enumerate(plan.ledger if p.method.groups else ())
     }
     p.groups = {name: decided for name, decided in found.items() if decided is not None}
     p.exposed = exposure.exposed(
-        p.workspace.cursor,
-        source.population,
-        request.release,
+        earlier,
         public,
         source.sensitive,
         same,

@@ -113,9 +113,8 @@ def signed_text(
             (f"CREATE VIEW {normal(VIEW)} ", f"CREATE VIEW {normal(page.VIEW)} ")
         )
     ]
-    beside = sorted(
-        each for each in comments(connection, database) if each[:3] != ("view", *VIEW.split("."))
-    )
+    (found,) = comments(connection, [database])
+    beside = sorted(each for each in found if each[:3] != ("view", *VIEW.split(".")))
     ((version,),) = connection.execute(
         f"SELECT library_version FROM {identifier(database)}.priv.release"
     ).fetchall()

@@ -396,11 +396,10 @@ def _suppressed(p: Publication) -> int | None:
 
 def _warn_of_mixture(p: Publication) -> list[str]:
     """Return warnings if a population has releases both with and without differential privacy of whole records."""
-    (mechanisms,) = p.workspace.rows(
-        "SELECT list(DISTINCT mechanism ORDER BY mechanism) FROM priv.ledger WHERE population = ?",
-        [p.source.population],
-    )[0]
-    mechanisms = sorted({*(mechanisms or ()), p.plan.mechanism})
+    rows = p.workspace.rows(
+        "SELECT DISTINCT mechanism FROM priv.ledger WHERE population = ?", [p.source.population]
+    )
+    mechanisms = sorted({p.plan.mechanism, *(name for (name,) in rows)})
     hiding = [name for name in mechanisms if name in METHODS and METHODS[name].whole_records]
     others = [name for name in mechanisms if name not in hiding]
     if not hiding or not others:

@@ -355,7 +355,6 @@ class _File(_Subject):
         if names != {*(("priv", table) for table in catalog.PUBLIC), ("main", release)}:
             raise _not(self.name, "it holds another table, or the release is no plain table")
         found = definitions(self.connection, GIVEN, self.folder)
-        comments_before = comments(self.connection, GIVEN)
         views = dict(
             self.connection.execute(
                 "SELECT schema_name || '.' || view_name, sql FROM system.main.duckdb_views() WHERE database_name = ?",
@@ -374,7 +373,8 @@ class _File(_Subject):
                 self._copy_rows(release)
             self._write(release, html, signature)
             written = definitions(self.connection, WRITTEN, self.folder)
-            same = comments(self.connection, WRITTEN) == comments_before
+            given, mine = comments(self.connection, (GIVEN, WRITTEN))
+            same = given == mine
             if same and written == found:
                 return release, signature, True
             # The dialects differ in macros only.

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import duckdb
@@ -27,16 +27,17 @@ AS_THEY_ARE = re.compile(r"U?(TINY|SMALL|BIG)INT|U?INTEGER|BOOLEAN|FLOAT|DOUBLE|
 """Types with one Arrow representation; values of other types are read as text."""
 MICROSECONDS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 """Types whose text depends on a time zone or a format; their values are read as numbers."""
-COMMENTS = {
-    "schema": "SELECT schema_name, '', comment FROM system.main.duckdb_schemas()",
-    "table": "SELECT schema_name, table_name, comment FROM system.main.duckdb_tables()",
-    "column": "SELECT schema_name, table_name || '.' || column_name, comment FROM system.main.duckdb_columns()",
-    "view": "SELECT schema_name, view_name, comment FROM system.main.duckdb_views()",
-    "function": "SELECT schema_name, function_name, comment FROM system.main.duckdb_functions()",
-    "type": "SELECT schema_name, type_name, comment FROM system.main.duckdb_types()",
-    "index": "SELECT schema_name, index_name, comment FROM system.main.duckdb_indexes()",
-    "sequence": "SELECT schema_name, sequence_name, comment FROM system.main.duckdb_sequences()",
+COMMENTED = {
+    "schema": ("duckdb_schemas", "''"),
+    "table": ("duckdb_tables", "table_name"),
+    "column": ("duckdb_columns", "table_name || '.' || column_name"),
+    "view": ("duckdb_views", "view_name"),
+    "function": ("duckdb_functions", "function_name"),
+    "type": ("duckdb_types", "type_name"),
+    "index": ("duckdb_indexes", "index_name"),
+    "sequence": ("duckdb_sequences", "sequence_name"),
 }
+"""By kind of object: the function that lists the objects, and SQL for the name of one in its schema."""
 
 
 def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Path) -> list[str]:
@@ -56,15 +57,19 @@ def definitions(connection: duckdb.DuckDBPyConnection, database: str, folder: Pa
     return sorted(normal_statements((place / "schema.sql").read_text("utf-8")))
 
 
-def comments(connection: duckdb.DuckDBPyConnection, database: str) -> set[tuple[str, ...]]:
-    """Return the comments on the objects of a database, each with its object."""
-    return {
-        (kind, *map(str, row))
-        for kind, query in COMMENTS.items()
-        for row in connection.execute(
-            section("publishing", "commented", objects=query), [database]
-        ).fetchall()
-    }
+def comments(
+    connection: duckdb.DuckDBPyConnection, databases: Sequence[str]
+) -> list[set[tuple[str, ...]]]:
+    """Return for each database the comments on its objects, each with its object.
+
+    DuckDB lists the functions of all databases to find those of one.
+    """
+    found: dict[str, set[tuple[str, ...]]] = {database: set() for database in databases}
+    for kind, (objects, name) in COMMENTED.items():
+        query = section("publishing", "commented", objects=objects, name=name)
+        for database, *row in connection.execute(query, [databases]).fetchall():
+            found[database].add((kind, *map(str, row)))
+    return [found[database] for database in databases]
 
 
 def digest_of_texts(texts: Iterable[str]) -> str:

@@ -117,9 +117,10 @@ def telling_texts(exam: Examination) -> list[Finding]:
         sampling=exam.sampling(TEXTS, among=min(exam.rows, SAMPLE)),
     )
     found = []
-    for number, texts, distinct, *shares in rows:
+    for number, texts, distinct, *matching in rows:
         name = columns[number]
-        for kind, share in zip(PATTERNS, shares, strict=True):
+        for kind, matched in zip(PATTERNS, matching, strict=True):
+            share = (matched or 0) / texts
             if share >= MATCHED and distinct >= VARIED * texts:
                 found.append(
                     Finding(

@@ -1,4 +1,4 @@
--- For each column, the share of its sampled texts that match each pattern.
+-- For each column, the number of its sampled texts, and of those that match each pattern.
 WITH sampled AS (
     SELECT [@texts@] AS texts FROM (FROM @sample@ @sampling@)
 ), shown AS (
@@ -19,10 +19,8 @@ WITH sampled AS (
     FROM different
 )
 SELECT number, sum(records) AS texts, count(*) AS distinct_texts,
-    sum(records * email::INTEGER) / sum(records) AS email, sum(records * telephone::INTEGER) / sum(records) AS telephone,
-    sum(records * social_security_number::INTEGER) / sum(records) AS social_security_number,
-    sum(records * iban::INTEGER) / sum(records) AS iban, sum(records * uuid::INTEGER) / sum(records) AS uuid,
-    sum(records * network_address::INTEGER) / sum(records) AS network_address,
-    sum(records * web_address::INTEGER) / sum(records) AS web_address,
-    sum(records * free_text::INTEGER) / sum(records) AS free_text
+    sum(records) FILTER (email) AS email, sum(records) FILTER (telephone) AS telephone,
+    sum(records) FILTER (social_security_number) AS social_security_number, sum(records) FILTER (iban) AS iban,
+    sum(records) FILTER (uuid) AS uuid, sum(records) FILTER (network_address) AS network_address,
+    sum(records) FILTER (web_address) AS web_address, sum(records) FILTER (free_text) AS free_text
 FROM matched GROUP BY number ORDER BY number

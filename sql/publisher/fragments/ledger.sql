@@ -1,18 +1,11 @@
 -- What the ledger is asked: duckdb_priv/ledger.
 
 -- name: history
--- The charges of a draw, or of attributes that are published in groups, since the last full charge.
-WITH entry AS (
-    SELECT *, count(*) FILTER (whole) OVER (ORDER BY number) AS epoch FROM priv.ledger
-    WHERE coins = $1 OR (grouped AND population = $2 AND list_contains($3::VARCHAR[], lower(attribute)))
-), recent AS (
-    FROM entry QUALIFY epoch = max(epoch) OVER ()
-)
-SELECT arg_max(release, number), arg_max(mechanism, number), count(*) FILTER (adds),
-    coalesce(sum(new_records) FILTER (NOT whole), 0)::BIGINT, (SELECT max(records) FROM entry), any_value(epoch),
-    sum(person_adds)::BIGINT,
-    (SELECT list((publication, digest, CASE WHEN grouped THEN parameters END)) FROM entry)
-FROM recent HAVING count(*) > 0
+-- The charges of a draw, or of attributes that are published in groups.
+SELECT number, release, mechanism, adds, whole, records, coalesce(new_records, 0) AS came, person_adds,
+    publication, digest, CASE WHEN grouped THEN parameters END AS grouping
+FROM priv.ledger
+WHERE coins = $1 OR (grouped AND population = $2 AND list_contains($3::VARCHAR[], lower(attribute)))
 
 -- name: last_of_release
 FROM priv.ledger WHERE lower(release) = lower(?) AND mechanism <> 'public'
@@ -20,24 +13,35 @@ QUALIFY published_at = max(published_at) OVER () ORDER BY number
 
 -- name: last_of_attribute
 FROM priv.ledger WHERE population = ? AND mechanism <> 'public' AND lower(attribute) = lower(?)
-ORDER BY number DESC LIMIT 1
+QUALIFY number = max(number) OVER ()
 
 -- name: numbers
--- The number of an identical publication, and the own number of the release, unless another release shares it.
-SELECT max(publication) FILTER (population = $1 AND list_contains($2, digest) AND level = $3 AND public = $4),
+-- The last number, the entries with some draws, the number of an identical publication, and the own number of the release,
+-- unless another release shares it.
+SELECT coalesce(max(number), 0), count_if(list_contains($7, coins)),
+    max(publication) FILTER (population = $1 AND list_contains($2, digest) AND level = $3 AND public = $4),
     min(publication) FILTER (lower(release) = lower($5) AND coins = $6 AND NOT shared)
-FROM (SELECT *, bool_or(lower(release) <> lower($5)) OVER (PARTITION BY publication) AS shared FROM priv.ledger)
+FROM (
+    SELECT number, publication, population, release, coins, digest, level, public,
+        bool_or(lower(release) <> lower($5)) OVER (PARTITION BY publication) AS shared
+    FROM priv.ledger
+)
 
 -- name: receipt
 SELECT release IS NOT DISTINCT FROM ? AND published_at = max(published_at) OVER (), total, attribute, adds, reason
 FROM priv.ledger(details := true) WHERE population = ?
 
--- name: columns_with_and_without_noise
-SELECT attribute, noisy, arg_max(release, number), bool_or(lower(release) = lower($2))
+-- name: earlier_columns
+WITH entry AS (
+    SELECT number, publication, release, attribute, mechanism, public,
+        level IS NOT NULL AND published_at = max(published_at) OVER (PARTITION BY publication) AS latest
+    FROM priv.ledger WHERE population = $1
+)
+SELECT name, noisy, arg_max(release, number), bool_or(lower(release) = lower($2)), max(publication) FILTER (latest)
 FROM (
-    SELECT lower(attribute) AS attribute, true AS noisy, release, number FROM priv.ledger
-    WHERE population = $1 AND mechanism <> 'public' AND attribute <> '*'
-    UNION ALL SELECT lower(unnest(public)), false, release, number FROM priv.ledger WHERE population = $1
+    SELECT lower(attribute) AS name, true AS noisy, number, release, publication, latest FROM entry
+    WHERE mechanism <> 'public' AND attribute <> '*'
+    UNION ALL SELECT lower(unnest(public)), false, number, release, publication, latest FROM entry
 ) GROUP BY ALL
 
 -- name: totals
@@ -48,8 +52,8 @@ SELECT population FROM priv.ledger UNION SELECT population FROM priv.noisy_count
 UNION SELECT population FROM priv.withdrawn UNION SELECT population FROM priv.budget ORDER BY population
 
 -- name: id_types
-SELECT id_types FROM priv.ledger WHERE population = ? AND list_transform(record_id, lambda x: lower(x)) = ?
-ORDER BY number DESC LIMIT 1
+SELECT arg_max(id_types, number) FROM priv.ledger
+WHERE population = ? AND list_transform(record_id, lambda x: lower(x)) = ?
 
 -- name: id_columns
 SELECT DISTINCT 'record', list_transform(record_id, lambda x: lower(x)), id_types FROM priv.ledger

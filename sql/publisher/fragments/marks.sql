@@ -67,42 +67,16 @@ SELECT (SELECT count(*) FROM mine ANTI JOIN theirs USING (mark)),
     (SELECT count(*) FROM theirs ANTI JOIN mine USING (mark)),
     count(*) FILTER (redrawn), count(*) FILTER (placed AND NOT redrawn) FROM pair
 
--- name: latest_of_each_column
-WITH entry AS (
-    FROM priv.ledger WHERE population = $1 AND level IS NOT NULL
-    QUALIFY published_at = max(published_at) OVER (PARTITION BY publication)
-),
-held AS (
-    SELECT lower(unnest(public)) AS attribute, false AS sensitive, publication FROM entry
-    UNION ALL SELECT lower(attribute), true, publication FROM entry WHERE mechanism <> 'public'
-)
-SELECT attribute, sensitive, max(publication) FROM held GROUP BY ALL
+-- name: columns_to_compare
+SELECT theirs.publication, mine.attribute, mine.place, theirs.attribute, theirs.sensitive, theirs.place
+FROM temp.main._priv_held_column AS mine
+JOIN priv.seen_column AS theirs ON (mine.sensitive OR theirs.sensitive) AND mine.attribute <> theirs.attribute
+WHERE theirs.publication IN (@publications@) AND mine.attribute <> '*' AND theirs.attribute <> '*'
 
--- name: agreement_of_columns
-WITH latest (attribute, sensitive, publication) AS
-    (SELECT unnest($1::VARCHAR[]), unnest($2::BOOLEAN[]), unnest($3::BIGINT[])),
-held AS (
-    SELECT publication, mine.marks AS mine, seen.marks AS theirs
-    FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark)
-    WHERE mark <= $4::UBIGINT AND publication IN (@publications@)
-),
-pair AS (
-    SELECT a.attribute AS a, a.sensitive AS b, c.attribute AS c, c.sensitive AS d, mine[a.place] AS u, theirs[c.place] AS v
-    FROM held JOIN (FROM priv.seen_column SEMI JOIN latest USING (publication, attribute, sensitive)) AS c USING (publication)
-        JOIN temp.main._priv_held_column AS a ON (a.sensitive OR c.sensitive) AND a.attribute <> c.attribute
-    WHERE a.attribute <> '*' AND c.attribute <> '*'
-),
-agreed AS (
-    SELECT a, b, c, d, count(*) AS rows, count(*) FILTER (u = v) AS same FROM pair GROUP BY ALL HAVING same >= $5 * rows
-),
-cell AS (SELECT a, b, c, d, u, v, count(*) AS rows FROM pair SEMI JOIN agreed USING (a, b, c, d) GROUP BY ALL),
-mine_of AS (SELECT a, b, c, d, u AS value, sum(rows) AS rows FROM cell GROUP BY ALL),
-theirs_of AS (SELECT a, b, c, d, v AS value, sum(rows) AS rows FROM cell GROUP BY ALL),
-chance AS (
-    SELECT a, b, c, d, sum(mine_of.rows * theirs_of.rows) AS pairs
-    FROM mine_of JOIN theirs_of USING (a, b, c, d, value) GROUP BY ALL
-)
-SELECT a, c, d, rows, same, coalesce(pairs, 0) / rows FROM agreed LEFT JOIN chance USING (a, b, c, d)
+-- name: in_both_samples
+SELECT mine.marks AS mine, seen.marks AS theirs
+FROM temp.main._priv_held AS mine JOIN priv.seen AS seen USING (mark)
+WHERE mark <= @limit@::UBIGINT AND publication IN (@publications@)
 
 -- name: shared_ids
 WITH other AS (

@@ -52,7 +52,8 @@ INSERT INTO priv.@table@ BY NAME FROM _priv_rows
 EXPORT DATABASE @database@ TO @folder@ (FORMAT parquet)
 
 -- name: commented
-SELECT * FROM (@objects@ WHERE database_name = ?) WHERE comment IS NOT NULL
+SELECT database_name, schema_name, @name@, comment FROM system.main.@objects@()
+WHERE list_contains(?, database_name) AND comment IS NOT NULL
 
 -- name: of_release
 @query@ WHERE release = ?
