@@ -24,11 +24,12 @@ import duckdb
 from clients.browser import ask_page
 from clients.installation import (
     PROGRAMS,
-    SCRIPTS,
+    STREAMLIT,
     duckdb_of,
     environment,
     node_modules,
     on_path,
+    with_packages,
 )
 from clients.releases import Answer, Release
 
@@ -168,8 +169,14 @@ def ask_version(jobs: Sequence[Job], *, version: str) -> list[Reply]:
 
 def ask_script(jobs: Sequence[Job], *, program: str, way: str = "") -> list[Reply]:
     """Ask a package for Python's scripts, or an application in Python."""
-    python = environment("scripts", *SCRIPTS)
-    return _ask_program(jobs, python, "-I", PROGRAMS / program, *([way] if way else []))
+    command = (sys.executable, PROGRAMS / program, *([way] if way else []))
+    return _ask_program(jobs, *command, environ=with_packages())
+
+
+def ask_streamlit(jobs: Sequence[Job]) -> list[Reply]:
+    """Ask the dashboard of Streamlit."""
+    python = environment("streamlit", *STREAMLIT)
+    return _ask_program(jobs, python, "-I", PROGRAMS / "ask_streamlit.py")
 
 
 def ask_node(jobs: Sequence[Job]) -> list[Reply]:
@@ -189,16 +196,21 @@ def _by_file_name(job: Job) -> Job:
     return job | {"setup": setup}
 
 
-def _ask_program(jobs: Sequence[Job], *command: str | Path) -> list[Reply]:
-    done = _run(*command, given=json.dumps(list(jobs)))
+def _ask_program(
+    jobs: Sequence[Job], *command: str | Path, environ: Mapping[str, str] | None = None
+) -> list[Reply]:
+    done = _run(*command, given=json.dumps(list(jobs)), environ=environ)
     assert done.returncode == 0, done.stderr
     replies: list[Reply] = json.loads(done.stdout)
     return replies
 
 
-def _run(*command: str | Path, given: str | None) -> subprocess.CompletedProcess[str]:
+def _run(
+    *command: str | Path, given: str | None, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         list(map(str, command)),
+        env=environ,
         input=given,
         capture_output=True,
         text=True,
@@ -242,5 +254,5 @@ CLIENTS = (
         )
     ),
     Client("harlequin", partial(ask_script, program="ask_harlequin.py"), (at_a_glance,)),
-    Client("Streamlit", partial(ask_script, program="ask_streamlit.py"), (at_a_glance,)),
+    Client("Streamlit", ask_streamlit, (at_a_glance,)),
 )

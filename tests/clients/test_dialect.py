@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from clients.installation import PROGRAMS, Missing, environment
+from clients.installation import PROGRAMS, Missing, with_packages
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -19,17 +19,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 @pytest.fixture(scope="module")
 def answers(releases) -> list:
-    wanted = PROJECT["optional-dependencies"]["sqlalchemy"]
     try:
-        python = environment(
-            "dialect", f"duckdb=={duckdb.__version__}", "pandas==3.1.1", "pyarrow>=18", *wanted
-        )
+        environ = with_packages(ROOT)
     except Missing as reason:
         pytest.skip(str(reason))
     done = subprocess.run(
-        [str(python), str(PROGRAMS / "ask_dialect.py"), str(releases["uniform"].path)],
-        capture_output=True, text=True, timeout=600, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        [sys.executable, str(PROGRAMS / "ask_dialect.py"), str(releases["uniform"].path)],
+        capture_output=True, text=True, timeout=600, check=False, env=environ,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 
 import duckdb
 import pytest
 
-from clients.installation import PROGRAMS, SCRIPTS, Missing, environment
+from clients.installation import PROGRAMS, Missing, with_packages
 
 
 def test_expressions_of_sqlalchemy(releases) -> None:
     try:
-        python = environment("scripts", *SCRIPTS)
+        environ = with_packages()
     except Missing as reason:
         pytest.skip(str(reason))
     path = str(releases["uniform"].path)
     done = subprocess.run(
-        [str(python), "-I", str(PROGRAMS / "ask_core.py"), path],
-        capture_output=True, text=True, timeout=600, check=False,
+        [sys.executable, str(PROGRAMS / "ask_core.py"), path],
+        capture_output=True, text=True, timeout=600, check=False, env=environ,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows, frame, values = json.loads(done.stdout)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import duckdb
 import pytest
 from answers import named_row
 
-from clients.installation import PROGRAMS, VALIDATORS, Missing, environment, shapes
+from clients.installation import PROGRAMS, SHAPES, Missing, packages, with_packages
 
 pytestmark = pytest.mark.once
 
@@ -77,12 +78,12 @@ def exported(
 
 def verdicts(*places: Path) -> dict[str, str]:
     try:
-        python, checked = environment("validators", *VALIDATORS), shapes()
+        environ, shapes = with_packages(), packages() / SHAPES
     except Missing as reason:
         pytest.skip(str(reason))
     done = subprocess.run(
-        [str(python), str(PROGRAMS / "validate.py"), str(checked), *map(str, places)],
-        capture_output=True, text=True, timeout=600, check=False,
+        [sys.executable, str(PROGRAMS / "validate.py"), str(shapes), *map(str, places)],
+        capture_output=True, text=True, timeout=600, check=False, env=environ,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)

@@ -10,6 +10,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Mapping
 from configparser import ConfigParser
 from email.parser import Parser
 from pathlib import Path
@@ -19,37 +20,43 @@ import pytest
 
 import duckdb_priv
 from clients.asking import VERSIONS
-from clients.installation import Missing, environment
+from clients.installation import Missing, with_packages
 
 ROOT = Path(__file__).parents[2]
 CODE = ("duckdb_priv", "sql")
 CACHES = "__pycache__"
+BUILD = (sys.executable, "-m", "hatchling", "build", "-d")
 
 
 @pytest.fixture(scope="module")
-def builder() -> Path:
-    """A Python that can build packages."""
+def builder() -> dict[str, str]:
+    """The environment of a Python that can build packages."""
     try:
-        return environment("packaging", "hatchling>=1.27")
+        return with_packages()
     except Missing as reason:
         pytest.skip(str(reason))
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, environ: Mapping[str, str] | None = None) -> str:
     """Run a program that does not see the project's own folder."""
     known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env=known, capture_output=True, text=True, check=False
+        list(map(str, command)),
+        cwd=cwd,
+        env=environ or known,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def built(builder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def built(builder: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The wheel, the archive of the sources, and the folder that it unpacks to."""
     folder = tmp_path_factory.mktemp("built")
-    run(builder, "-m", "hatchling", "build", "-d", folder, cwd=ROOT)
+    run(*BUILD, folder, cwd=ROOT, environ=builder)
     (wheel,), (sources,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     with tarfile.open(sources) as archive:
         archive.extractall(folder, filter="data")
@@ -98,13 +105,13 @@ def test_the_wheel_says_what_it_is(built: dict[str, Path]) -> None:
 
 
 def test_the_sources_make_the_same_wheel(
-    built: dict[str, Path], builder: Path, tmp_path: Path
+    built: dict[str, Path], builder: dict[str, str], tmp_path: Path
 ) -> None:
     sources = built["sources"]
     assert {"CHANGELOG.md", "LICENSE", "README.md", "dev.py", "docs", "tests"} <= {
         path.name for path in sources.iterdir()
     }
-    run(builder, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=sources)
+    run(*BUILD, tmp_path, "-t", "wheel", cwd=sources, environ=builder)
     (wheel,) = tmp_path.glob("*.whl")
     assert contents(wheel) == contents(built["wheel"])
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ import duckdb_priv
 from clients.asking import job
 from clients.browser import CHROMIUM, ask_page, free_port, headless
 from clients.exploring import Tab, engine, served
-from clients.installation import PATH, PROGRAMS, SCRIPTS, environment, on_path
+from clients.installation import PATH, PROGRAMS, STREAMLIT, environment, on_path, with_packages
 from clients.superset import serve
 from duckdb_priv.sqltext import templates
 
@@ -58,12 +59,11 @@ def _quoted(arguments: list[str]) -> str:
 
 
 def test_picture_of_harlequin(release: Path) -> None:
-    python = environment("scripts", *SCRIPTS)
     picture = PICTURES / "harlequin.svg"
     done = subprocess.run(
-        [str(python), "-I", str(PROGRAMS / "ask_harlequin.py"), str(picture)],
+        [sys.executable, str(PROGRAMS / "ask_harlequin.py"), str(picture)],
         input=json.dumps([job(release, [BY_GENDER])]),
-        capture_output=True, text=True, timeout=600, check=True,
+        capture_output=True, text=True, timeout=600, check=True, env=with_packages(),
     )  # fmt: skip
     assert "answers" in json.loads(done.stdout)[0]
 
@@ -72,7 +72,7 @@ def test_picture_of_harlequin(release: Path) -> None:
 def dashboard(release: Path) -> Iterator[str]:
     """The address of the dashboard on Streamlit's own server."""
     port = free_port()
-    python = environment("scripts", *SCRIPTS)
+    python = environment("streamlit", *STREAMLIT)
     server = subprocess.Popen(
         [
             str(python), "-I", "-m", "streamlit", "run", str(PROGRAMS / "dashboard.py"),
