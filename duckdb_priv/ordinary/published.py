@@ -218,6 +218,11 @@ class ConnectedTables:
             f" WHERE release = {literal(release.name)} AND attribute = {literal(attribute.name)}"
         )
 
+    def numbers(self, release: Release) -> frozenset[str]:
+        """Return the names of the numbers that the catalog of a release may have for a value."""
+        rows = self._known(f"DESCRIBE FROM {self.catalog_of(release)}.coefficient")
+        return frozenset(row[0] for row in rows)
+
     def columns(self, table: exp.Table) -> list[str]:
         """Return the columns of a table that queries may name, in lower case; an empty list if they are unknown."""
         if (release := self.release(table)) is not None:

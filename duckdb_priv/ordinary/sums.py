@@ -82,9 +82,7 @@ class Laws:
         of_value = ["own", "other"] if form == "conditional_poisson" else []
         if form not in WITH_TERMS:
             return of_value
-        catalog = f"{self._frame.connection.catalog_of(self._frame.release)}.coefficient"
-        table = exp.maybe_parse(catalog, into=exp.Table, dialect="duckdb")
-        there = self._frame.connection.columns(table)
+        there = self._frame.connection.numbers(self._frame.release)
         return [*of_value, *(each for each in TERMS if each in there)]
 
     def sql(self, laws: Mapping[str, str]) -> str:
@@ -139,9 +137,9 @@ class Laws:
             numbers = f"(SELECT any_value(own) AS own, any_value(other) AS other FROM {law})"
             tables = [f"range({attribute.blocks.count}) AS t(b)", numbers]
             return select_sql(selected, " CROSS JOIN ".join(tables)), ["y_own", "y_other"]
-        known = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE")
-        known |= {each: each for each in TERMS if each in self.numbers}
-        if "own" in self.numbers:
+        known, numbers = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"), self.numbers
+        known |= {each: each for each in TERMS if each in numbers}
+        if "own" in numbers:
             known["shrinkage"] = "1 - own + other"
         selected = [f"value AS {column}", "position AS y_place", f"{struct(**known)} AS y_known"]
         if self._frame.cells.scale_key:

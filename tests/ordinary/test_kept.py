@@ -27,9 +27,10 @@ def asked(monkeypatch) -> list[str]:
     return found
 
 
-def test_a_statement_that_is_asked_again_asks_the_catalog_nothing(asked, path) -> None:
+@pytest.mark.parametrize("form", ["two_weights", "rank_one", "two_by_two", "two_attributes"])
+def test_a_statement_that_is_asked_again_asks_the_catalog_nothing(asked, path, form) -> None:
     with duckdb.connect() as connection:
-        connection.execute(f"ATTACH '{path('two_weights')}' AS r (READ_ONLY)")
+        connection.execute(f"ATTACH '{path(form)}' AS r (READ_ONLY)")
         connection.execute("USE r")
         first = duckdb_priv.rewrite_sql(connection, FLU, intervals=True)
         assert asked
