@@ -32,15 +32,14 @@ settings.load_profile("steady")
 
 SURFACE = {
     "contract": None,
-    "sql": """bad_input cases comparisons enumeration equal_values examples export_places hierarchies install
-        looked_up many_releases names_of_ours read_me refused_questions sampling_calculators side_effects
-        splu_calculators steps types views""",
+    "sql": """cases comparisons enumeration equal_values examples install looked_up read_me side_effects
+        steps types views""",
 }
 """By folder: the files whose results depend on the version of DuckDB; None for all of them.
 
-They run on the oldest DuckDB, too; ``older`` says which of their tests. The contract runs the example of each SQL file,
-and publishes, counts, exports and refreshes by each method. So of the folder sql, these are the files about what DuckDB
-does itself: types, equal values, names, errors, views, threads, storage and files.
+They run on the oldest DuckDB, too; ``older`` says which of their tests. The contract publishes, counts, audits and
+refreshes by each method, and runs the example of each other SQL file. So of the folder sql, these are the files about
+what DuckDB does itself: types, equal values, views, threads and storage.
 """
 
 LONGEST = ("spark/test_inside.py",)

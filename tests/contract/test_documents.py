@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```(\w+) ?(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 """Its table is read from a file that everyone has to fetch."""
 DOCUMENTS = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {TUTORIAL})
-FOR_EVERY_DUCKDB = ("README.md", "clients.md", "counting.md", "sql.md")
+FOR_EVERY_DUCKDB = ("README.md", "clients.md", "counting.md")
 """What runs on the oldest DuckDB, too: the others show again what the tests of its functions run there."""
 
 

@@ -2,7 +2,7 @@
 
 ``methods.sql`` has a small world and one publication by each method. ``python3 dev.py test --method splu`` runs what is
 asked of one method here. On the oldest DuckDB, each method answers where its own SQL decides: how it draws, counts,
-audits, is exported and refreshed. One method answers the others, whose SQL is the same for all.
+audits and is refreshed. One method answers the others, whose SQL is the same for all.
 """
 
 from __future__ import annotations
@@ -177,7 +177,6 @@ def test_the_order_of_rows_says_nothing(released: Connection) -> None:
     assert rows(released, "FROM r") == rows(released, "FROM r ORDER BY ALL")
 
 
-@pytest.mark.every
 @perturbing
 def test_threads_and_the_order_of_the_source_change_nothing(
     con: Connection, released: Connection, case: Case
@@ -369,7 +368,6 @@ def test_it_is_evaluated_beside_the_truth(released: Connection, case: Case) -> N
 # Afterwards.
 
 
-@pytest.mark.every
 @every_method
 def test_a_file_gives_the_same_answers_and_holds_nothing_private(
     released: Connection, case: Case, tmp_path: Path, without_cards: Callable

@@ -74,7 +74,7 @@ def test_the_page_of_a_method_says_what_its_record_says(name: str) -> None:
         assert (page(name).parent / target).exists(), target
 
 
-@pytest.mark.every
+@pytest.mark.once
 @pytest.mark.parametrize("name", METHODS)
 def test_what_the_page_of_a_method_shows_runs(con: duckdb.DuckDBPyConnection, name: str) -> None:
     shown = SHOWN.findall(page(name).read_text("utf-8"))

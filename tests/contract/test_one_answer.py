@@ -192,6 +192,7 @@ def test_counts_of_the_same_records_are_equal_to_the_last_digit(form: str, opene
             assert [row[:2] for row in found] == [row[:2] for row in plain]
 
 
+@pytest.mark.once
 def test_samples_of_large_groups_have_one_answer(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
     for_files: Callable[..., AbstractContextManager[None]],
@@ -272,6 +273,7 @@ def test_ranks_are_those_that_simultaneous_intervals_leave_open(opened, form: st
             connection.execute(asked.format("ranks := true, method := 'bayesian'"))
 
 
+@pytest.mark.once
 def test_two_decoy_attributes_have_one_answer(
     prepared: Callable[..., duckdb.DuckDBPyConnection],
     for_files: Callable[..., AbstractContextManager[None]],

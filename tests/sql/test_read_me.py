@@ -15,7 +15,6 @@ def pasted(lines: list[str]) -> str:
     return "\n".join(line for line in lines if line.startswith("    "))
 
 
-@pytest.mark.every
 @pytest.mark.parametrize("form", CALLS)
 def test_what_it_says_runs_on_the_file(form, prepared, for_files, tmp_path_factory):
     with for_files():
