@@ -228,6 +228,9 @@ def _of_sums(name: str, arguments: Sequence[exp.Expr], whole: Sum) -> Estimate:
     counted = whole.where(*of_all, *(_not_null(given["x"]) if paired else ()))
     summed = counted if paired else replace(whole, zero=Zero.NEVER)
     names = {each.name for each in nodes(_parsed(formula), exp.Column)}
+    if any(len(each) == 2 for each in names):
+        # Distances from a mean need the sum of the weights as the other sums have it, and not in the steps of a count.
+        counted = counted.times(exp.Literal.number("1e0"))
     sums = {}
     for each in sorted({*names, *"".join(names)}):
         sums[each] = counted if each == "n" else summed

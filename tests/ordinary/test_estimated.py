@@ -263,6 +263,8 @@ def test_a_constant_does_not_vary(form: str, release, estimated) -> None:
     for answer in (estimated(form).execute(query), reconstruct(release(form), query)):
         for _, *zeros, slope, fit, intercept in answer.fetchall():
             assert (zeros, slope, fit, intercept) == ([0, 0, 0], None, None, pytest.approx(0.7))
+    fine = "SELECT cost, var_pop(2024) FROM visits WHERE disease <> 'flu' GROUP BY cost"
+    assert {row[1] for row in reconstruct(release(form), fine).fetchall()} <= {0, None}
 
 
 def test_what_adds_up_to_whole_numbers_is_not_divided_as_them(estimated) -> None:
