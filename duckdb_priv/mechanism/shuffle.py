@@ -186,21 +186,23 @@ def shuffle_epsilon(
     >>> round(shuffle_epsilon([code_pair(Code(50), 9.0)], 100, 1e-6), 4)
     0.5702
     """
-    largest, goal = 0.0, math.log(delta)
+    largest, goal, tolerance = 0.0, math.log(delta), max(close / 100, 1e-6)
     for pair in pairs:
         if group_size == 1:
             largest = max(largest, pair.epsilon)
-        elif log_delta(pair, group_size, largest) > goal:
-            largest = _epsilon_above(pair, group_size, goal, largest, close)
+        elif log_delta(pair, group_size, largest, tolerance=tolerance) > goal:
+            largest = _epsilon_above(pair, group_size, goal, largest, close, tolerance)
     return largest
 
 
-def _epsilon_above(pair: Pair, group_size: int, goal: float, low: float, close: float) -> float:
+def _epsilon_above(
+    pair: Pair, group_size: int, goal: float, low: float, close: float, tolerance: float
+) -> float:
     """Return an epsilon above ``low`` at which the logarithm of delta is at most ``goal``, and nearly equal to it."""
 
     @cache
     def excess(epsilon: float) -> float:
-        return log_delta(pair, group_size, epsilon, tolerance=max(close / 100, 1e-6)) - goal
+        return log_delta(pair, group_size, epsilon, tolerance=tolerance) - goal
 
     limit = min(pair.epsilon, LARGEST_EPSILON)
     if excess(limit) > 0:
