@@ -25,7 +25,7 @@ from duckdb_priv.ledger.marks import KEPT, MARKED, SAMPLED, SAMPLED_COLUMNS, Mar
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.release.catalog import now
 from duckdb_priv.sqltext.quoting import identifier, literal
-from duckdb_priv.sqltext.reading import lay_out
+from duckdb_priv.sqltext.reading import lay_out, make_table
 from duckdb_priv.sqltext.steady import steady_text
 from duckdb_priv.sqltext.templates import place
 
@@ -175,15 +175,13 @@ def _sample(workspace: Workspace, source: Source, bits: randomness.KeyedBits, sa
     starts = np.arange(len(table) + 1, dtype=np.int32) * marks.shape[1]
     lists = pa.ListArray.from_arrays(starts, marks.reshape(-1))
     lay_out(cursor, SAMPLED, pa.table({"mark": table["mark"], "marks": lists}))
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP TABLE {SAMPLED_COLUMNS} (place UINTEGER, attribute VARCHAR, sensitive BOOLEAN)"
-    )
     names = [(name, True) for name, _ in noisy] + [(name, False) for name, _ in public]
     rows = ", ".join(
-        f"({n}, {literal(name)}, {literal(sensitive)})"
+        f"({n}::UINTEGER, {literal(name)}, {literal(sensitive)})"
         for n, (name, sensitive) in enumerate(names, start=1)
     )
-    cursor.execute(f"INSERT INTO {SAMPLED_COLUMNS} VALUES {rows}")
+    columns = f"FROM (VALUES {rows}) AS t(place, attribute, sensitive)"
+    make_table(cursor, SAMPLED_COLUMNS, columns)
 
 
 def _marks_of_texts(bits: randomness.KeyedBits, texts: pa.Array) -> NDArray[np.uint32]:

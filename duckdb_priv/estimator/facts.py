@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
+from operator import itemgetter
 
 import duckdb
 
@@ -113,10 +114,14 @@ def known_attributes(connection: duckdb.DuckDBPyConnection) -> list[NamedAttribu
     rows = connection.execute(
         "SELECT release, attribute, form, (type = 'ENUM' AND blocks IS NULL)"
         f" OR coalesce(blocks.number, domain_size) <= {MANY_VALUES}, column_name,"
-        " lower(release), lower(attribute), bool_or(lower(column_name) = lower(release)) OVER (PARTITION BY release)"
-        " FROM priv.attribute ORDER BY release, attribute"
+        " lower(release), lower(attribute), lower(column_name) = lower(release) FROM priv.attribute"
     ).fetchall()
-    return [NamedAttribute(*row) for row in rows if row[2] is not None]
+    namesakes = {release for release, *_, named_like_it in rows if named_like_it}
+    return [
+        NamedAttribute(*(*row[:-1], row[0] in namesakes))
+        for row in sorted(rows, key=itemgetter(0, 1))
+        if row[2] is not None
+    ]
 
 
 class Facts:

@@ -26,14 +26,17 @@ def ids_of(connection: Connection, population: str) -> list[IdColumns]:
 
 def withdrawn_ids(connection: Connection, population: str) -> list[tuple[IdColumns, list[int]]]:
     """List the id columns of a population's withdrawals, with their published types and the marks of the ids."""
-    rows = connection.execute(section("ledger", "withdrawn"), [population]).fetchall()
-    if not rows:
-        return []
-    by = {kind: (columns, marks) for kind, columns, marks in rows}
+    named: set[tuple[str, tuple[str, ...]]] = set()
+    marks: dict[str, set[int]] = {}
+    for kind, columns, mark in connection.execute(
+        "SELECT kind, id_columns, mark FROM priv.withdrawn WHERE population = ?", [population]
+    ).fetchall():
+        named.add((kind, tuple(columns)))
+        marks.setdefault(kind, set()).add(mark)
     return [
-        (each, by[each.kind][1])
-        for each in ids_of(connection, population)
-        if each.kind in by and [*each.columns] in by[each.kind][0]
+        (each, sorted(marks[each.kind]))
+        for each in (ids_of(connection, population) if named else ())
+        if (each.kind, each.columns) in named
     ]
 
 

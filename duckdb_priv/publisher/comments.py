@@ -50,7 +50,8 @@ def statements(
     ``kind`` is VIEW if the rows are in other files.
     """
     table = f"{SCHEMA}.{identifier(release)}"
-    mechanism = catalog.release_row(connection, release)["mechanism"]
+    query = "SELECT mechanism FROM priv.release WHERE release = ?"
+    ((mechanism,),) = connection.execute(query, [release]).fetchall()
     known = list(attributes)
     shown = {
         attribute.name: "listed" if form_of(attribute).listed else "blocks"

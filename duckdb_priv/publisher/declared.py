@@ -133,7 +133,8 @@ def keep(
     schemas: Sequence[str] = workspace.schemas
     if extends and before is not None:
         arguments, schemas = dict(before.arguments), before.schemas
-    forget(workspace.cursor, given["release"])
+    if before is not None:
+        forget(workspace.cursor, given["release"])
     workspace.cursor.execute(
         "INSERT INTO priv.publication VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [

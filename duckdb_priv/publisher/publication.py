@@ -55,6 +55,8 @@ class Publication:
     """TABLE, or VIEW if the rows are in other files."""
     time: dt.datetime = field(default_factory=now)
 
+    former: str | None = field(init=False)
+    """The published name of the release's previous version; None if there is none."""
     whole: Source = field(init=False)
     """All records."""
     source: Source = field(init=False)

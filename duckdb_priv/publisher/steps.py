@@ -51,7 +51,8 @@ PublishingStep = Callable[[Publication], None]
 def claim_name(p: Publication) -> None:
     """Refuse a name that is taken or belongs to another population, and a request that cannot protect a person."""
     cursor = p.workspace.cursor
-    known = catalog.known_release(cursor, p.release) is not None
+    p.former = catalog.known_release(cursor, p.release)
+    known = p.former is not None
     if known:
         population.refuse_other(cursor, p.release, p.request.population)
     if known and not (p.extends or p.request.replace):
@@ -210,13 +211,13 @@ def complete_plan(p: Publication) -> None:
         *_warn_of_mixture(p),
         *charging.warnings_of_shared_ids(p),
     ]
-    p.version = versions.version_of(p.workspace, p.release, p.rows, p.plan, p.follows)
+    p.version = versions.version_of(p.workspace, p.release, p.former, p.rows, p.plan, p.follows)
 
 
 def replace_former(p: Publication) -> None:
     """Drop the previous version, and give its name to the new table."""
-    if former := catalog.known_release(p.workspace.cursor, p.release):
-        drop(p.workspace, former)
+    if p.former is not None:
+        drop(p.workspace, p.former)
     p.workspace.cursor.execute(f"ALTER {p.kind} {p.rows} RENAME TO {identifier(p.release)}")
 
 

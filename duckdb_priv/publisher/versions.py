@@ -20,7 +20,7 @@ from duckdb_priv.ledger.marks import Marked, Moved, moved
 from duckdb_priv.methods.common.memory import Memory
 from duckdb_priv.methods.register import METHODS, Method
 from duckdb_priv.publisher.records import digest_of_rows
-from duckdb_priv.release.catalog import EarlierVersion, Version, known_release, release_row
+from duckdb_priv.release.catalog import EarlierVersion, Version, release_row
 from duckdb_priv.release.model import Guarantee, to_json
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.reading import count_of, types_of
@@ -90,22 +90,30 @@ def existing_kind(cursor: duckdb.DuckDBPyConnection, database: str, name: str) -
 
 
 def version_of(
-    workspace: Workspace, release: str, table: str, plan: Plan, follows: Succession | None
+    workspace: Workspace,
+    release: str,
+    former: str | None,
+    table: str,
+    plan: Plan,
+    follows: Succession | None,
 ) -> Version:
-    """Return the version of the rows in ``table``: its number, and the rows shared with the previous version."""
+    """Return the version of the rows in ``table``: its number, and the rows shared with the previous version.
+
+    ``former`` is the published name of the previous version; None if there is none.
+    """
     ((earlier,),) = workspace.rows(
         "SELECT count(DISTINCT published_at) FROM priv.ledger WHERE lower(release) = lower(?)",
         [release],
     )
-    if (name := known_release(workspace.cursor, release)) is None:
+    if former is None:
         return Version(earlier + 1)
-    row = release_row(workspace.cursor, name)
+    row = release_row(workspace.cursor, former)
     at, rows = row["created_at"], row["rows_published"]
     same = follows is not None or (row["mechanism"], to_json(row["parameters"])) == (
         plan.mechanism,
         to_json(plan.parameters),
     )
-    kept = _shared(workspace, name, table) if same else None
+    kept = _shared(workspace, former, table) if same else None
     if follows is None or follows.moved is None or not follows.method.refreshing.keeps:
         return Version(earlier + 1, at, rows, kept)
     changed, placed = follows.moved.rows(), follows.moved.rows(placed=True)

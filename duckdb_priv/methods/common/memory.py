@@ -50,15 +50,16 @@ class Memory:
     def forget(self) -> None:
         """Delete the release's values, because another release takes its name or it is withdrawn."""
         run, of_release = self.workspace.cursor.execute, "WHERE lower(release) = lower(?)"
-        alone = "SELECT bool_and(lower(release) = lower(?)) FROM priv.shown_pair"
-        if self.workspace.rows(alone, [self.release]) == [(True,)]:
+        own = "SELECT bool_and(lower(release) = lower($1)), bool_or(lower(release) = lower($1)) FROM priv.shown_pair"
+        ((every, some),) = self.workspace.rows(own, [self.release])
+        if every:
             # Each deleted row is logged, which takes longer than writing it; dropping a table logs no rows.
             run("DROP TABLE priv.shown_record")
             run(table_definitions()["shown_record"])
-        else:
+        elif some:
             pairs = f"SELECT number FROM priv.shown_pair {of_release}"
             run(f"DELETE FROM priv.shown_record WHERE pair IN ({pairs})", [self.release])
-        for table in ("shown_pair", "sampled_record"):
+        for table in ("shown_pair", "sampled_record") if some else ("sampled_record",):
             run(f"DELETE FROM priv.{table} {of_release}", [self.release])
 
     def keep(

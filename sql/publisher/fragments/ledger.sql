@@ -62,10 +62,6 @@ UNION SELECT DISTINCT 'person', list_transform(person, lambda x: lower(x)), list
 FROM priv.ledger WHERE population = $1 AND len(person) > 0
 ORDER BY ALL
 
--- name: withdrawn
-SELECT kind, list(DISTINCT id_columns), list(DISTINCT mark ORDER BY mark) FROM priv.withdrawn
-WHERE population = ? GROUP BY kind
-
 -- name: is_known
 -- Methods that group records together store no marks of people.
 WITH entry AS (
