@@ -137,9 +137,9 @@ class Laws:
             numbers = f"(SELECT any_value(own) AS own, any_value(other) AS other FROM {law})"
             tables = [f"range({attribute.blocks.count}) AS t(b)", numbers]
             return select_sql(selected, " CROSS JOIN ".join(tables)), ["y_own", "y_other"]
-        known, numbers = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"), self.numbers
-        known |= {each: each for each in TERMS if each in numbers}
-        if "own" in numbers:
+        known, there = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"), self.numbers
+        known |= {each: each for each in TERMS if each in there}
+        if "own" in there:
             known["shrinkage"] = "1 - own + other"
         selected = [f"value AS {column}", "position AS y_place", f"{struct(**known)} AS y_known"]
         if self._frame.cells.scale_key:
