@@ -93,10 +93,18 @@ def test_what_cannot_be_written_is_refused(con, without_cards, tmp_path: Path) -
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("dialect", ["spark", "postgres", "bigquery", "trino", "snowflake"])
-def test_public_columns_of_any_name_have_a_view(
-    con, without_cards, tmp_path: Path, dialect: str
-) -> None:
+DIALECTS = ["spark", "postgres", "bigquery", "trino", "snowflake"]
+HEADINGS = {
+    "r_d_by_value": ("public_value", '"value"'),
+    "r_d_by_estimate": ("public_estimate", "estimate"),
+    "r_d_by__key": ("_key", "_key"),
+    "r_d_by_a_b": ('"a b"', '"a b"'),
+    "r_d_by_a_b_2": ("a_b", "a_b"),
+}
+"""Views by name: the heading of the public column, and the column."""
+
+
+def test_public_columns_of_any_name_have_a_view(con, without_cards, tmp_path: Path) -> None:
     """A column called like one of the view's gets another heading; names that become equal get a number."""
     con.execute(
         "CREATE TABLE v AS SELECT i AS id, i % 4 AS \"value\", i % 5 AS estimate, 'x' || i % 3 AS _key,"
@@ -106,43 +114,31 @@ def test_public_columns_of_any_name_have_a_view(
     con.execute(
         "FROM priv.publish_uniform('v', 'r', sensitive := 'd', retention := 0.5, record_id := 'id')"
     ).fetchall()
+    path = tmp_path / "r.duckdb"
     with without_cards():
-        con.execute(
-            "FROM priv.export_release('r', ?, dialects := [?])",
-            [str(tmp_path / "r.duckdb"), dialect],
+        con.execute("FROM priv.export_release('r', ?, dialects := ?)", [str(path), DIALECTS])
+    functions = {
+        column: con.execute(
+            "SELECT grouped, value, estimate, low, high FROM priv.reconstructed_distribution('r',"
+            f" group_columns := '{column} AS grouped') ORDER BY ALL"
         ).fetchall()
-    script = (tmp_path / f"r.{dialect}.sql").read_text("utf-8")
-    with duckdb.connect() as plain:
-        plain.execute("ATTACH ? AS r (READ_ONLY)", [str(tmp_path / "r.duckdb")])
-        plain.execute(
-            "CREATE TABLE copied AS FROM r.main.r; DETACH r; ALTER TABLE copied RENAME TO r"
-        )
-        for statement in sqlglot.transpile(script, read=dialect, write="duckdb"):
-            plain.execute(statement)
-        for view, heading, column in (
-            ("r_d_by_value", "public_value", '"value"'),
-            ("r_d_by_estimate", "public_estimate", "estimate"),
-            ("r_d_by__key", "_key", "_key"),
-            ("r_d_by_a_b", '"a b"', '"a b"'),
-            ("r_d_by_a_b_2", "a_b", "a_b"),
-        ):
-            names = [name for (name, *_) in plain.execute(f"DESCRIBE {view}").fetchall()]
-            assert names == [
-                heading.strip('"'),
-                "value",
-                "estimate",
-                "stderr",
-                "low",
-                "high",
-                "noisy_count",
-            ]
-            found = plain.execute(
-                f"SELECT {heading}, value, estimate, low, high FROM {view} ORDER BY ALL"
-            ).fetchall()
-            functions = con.execute(
-                f"SELECT grouped, value, estimate, low, high FROM priv.reconstructed_distribution('r',"
-                f" group_columns := '{column} AS grouped') ORDER BY ALL"
-            ).fetchall()
-            assert [each[:2] for each in found] == [each[:2] for each in functions]
-            for one, other in zip(found, functions, strict=True):
-                assert one[2:] == pytest.approx(other[2:])
+        for _, column in HEADINGS.values()
+    }
+    for dialect in DIALECTS:
+        script = (tmp_path / f"r.{dialect}.sql").read_text("utf-8")
+        with duckdb.connect() as plain:
+            plain.execute("ATTACH ? AS r (READ_ONLY)", [str(path)])
+            plain.execute("CREATE TABLE copied AS FROM r.main.r; DETACH r")
+            plain.execute("ALTER TABLE copied RENAME TO r")
+            for statement in sqlglot.transpile(script, read=dialect, write="duckdb"):
+                plain.execute(statement)
+            for view, (heading, column) in HEADINGS.items():
+                names = [name for (name, *_) in plain.execute(f"DESCRIBE {view}").fetchall()]
+                shown = ["value", "estimate", "stderr", "low", "high", "noisy_count"]
+                assert names == [heading.strip('"'), *shown], dialect
+                found = plain.execute(
+                    f"SELECT {heading}, value, estimate, low, high FROM {view} ORDER BY ALL"
+                ).fetchall()
+                assert [each[:2] for each in found] == [each[:2] for each in functions[column]]
+                for one, other in zip(found, functions[column], strict=True):
+                    assert one[2:] == pytest.approx(other[2:]), dialect
