@@ -246,10 +246,10 @@ def write(
         }
         for place, each in enumerate(charged, start=1)
     ]
-    places = ", ".join("?" * len(rows[0]))
-    connection.executemany(
-        "INSERT INTO priv.ledger (" + ", ".join(rows[0]) + ") VALUES (" + places + ")",
-        [[*row.values()] for row in rows],
+    places = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
+    connection.execute(
+        f"INSERT INTO priv.ledger ({', '.join(rows[0])}) VALUES {places}",
+        [value for row in rows for value in row.values()],
     )
     if marked is not None and not held:
         marks.keep_seen(connection, number)

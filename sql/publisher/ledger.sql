@@ -31,13 +31,13 @@ WITH marked AS (
         person_rows, person_rows AS person_adds
     FROM priv.noisy_count AS asked
 ), charged AS (
-    SELECT *, adds AND (apart OR row_number() OVER (PARTITION BY population, release, published_at, adds ORDER BY number ASC NULLS LAST) = 1)
+    SELECT *, adds AND (NOT list_contains(@of_all_values@, mechanism) OR number = min(number) FILTER (adds) OVER publication)
             AS adds_to_record,
         CASE WHEN person_rows IS NULL THEN NULL
-            WHEN apart OR row_number() OVER (
-                PARTITION BY population, release, published_at, person_adds > 0 ORDER BY number ASC NULLS LAST) = 1
-            THEN person_adds ELSE 0 END AS draws_of_person
-    FROM (SELECT *, NOT list_contains(@of_all_values@, mechanism) AS apart FROM marked)
+            WHEN NOT list_contains(@of_all_values@, mechanism)
+                OR number = min(number) FILTER (person_adds > 0) OVER publication THEN person_adds
+            ELSE 0 END AS draws_of_person
+    FROM marked WINDOW publication AS (PARTITION BY population, release, published_at)
 ), priced AS (
     SELECT *, CASE WHEN draws_of_person IS NULL THEN CASE WHEN adds_to_record THEN 'inf'::DOUBLE ELSE 0 END
             WHEN draws_of_person = 0 THEN 0
