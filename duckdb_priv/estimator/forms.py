@@ -208,7 +208,7 @@ class Form:
         """Write the condition that a row shows the value; ``places`` may hold the value's position in the domain."""
         return fill(expand(self.sections["match"], {**self.sections, **places}), places)
 
-    @property
+    @cached_property
     def by_record(self) -> bool:
         """Whether weights can also be looked up row by row, if the column is an ENUM.
 
