@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -257,6 +258,20 @@ def test_the_paper_stops_early(con: duckdb.DuckDBPyConnection) -> None:
     truth = rows(con, "SELECT count(*) FROM visits WHERE disease = 'v1' AND drug = 2")[0][0]
     ours, theirs = (rows(con, question.format(method))[0][0] for method in ("bayesian", "paper"))
     assert abs(ours - truth) < abs(theirs - truth)
+
+
+def test_a_group_column_may_have_any_name(con: duckdb.DuckDBPyConnection) -> None:
+    """Also one that a step of the query uses."""
+    query = f"FROM priv.reconstructed_joint('redrawn', {BOTH}, ['v1', '4'], group_columns := '{{}}')"
+    expected = rows(con, query.format("age"))
+    every = ["heaviest", "likelihood", "m", "settled", "shown", "squares", "start", "step"]
+    con.execute("BEGIN")
+    try:
+        for former, name in pairwise(["age", *every]):
+            con.execute(f"ALTER TABLE redrawn RENAME {former} TO {name}")
+            assert rows(con, query.format(name)) == expected
+    finally:
+        con.execute("ROLLBACK")
 
 
 def test_an_empty_subset_has_none(con: duckdb.DuckDBPyConnection) -> None:

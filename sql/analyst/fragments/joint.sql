@@ -6,7 +6,8 @@
 -- interval is that of the unbiased sum, by the law of products (analyst/ordinary/intervals.sql).
 -- If the perturbation of a row depends on its scale, each group uses one representative scale: the power mean of the scales, with
 -- the power that the scale has in the variance of a product.
--- Groups are materialized with their numbers: counted a second time, they would come in another order.
+-- Groups are materialized with their numbers: counted a second time, they would come in another order. Between, a group is its
+-- number alone, so that its columns may have any name.
 WITH RECURSIVE weighed AS (
     SELECT *, {weights} FROM {table}
 ), grouped AS (
@@ -36,9 +37,9 @@ WITH RECURSIVE weighed AS (
                 || chr(10) || 'Hint: ask for other values') END
         FOR each IN laws] AS laws FROM law)
 ), begun AS MATERIALIZED (
-    SELECT numbered.*, likelihood, squares, step, heaviest,
+    SELECT _priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, model.* EXCLUDE (scale),
         [greatest(each, 1e-6 * _priv_total) FOR each IN _priv_sums] AS start,
-        [greatest(list_dot_product(each, _priv_sums), 0) FOR each IN likelihood] AS shown
+        [greatest(list_dot_product(each, _priv_sums), 0) FOR each IN model.likelihood] AS shown
     FROM numbered JOIN model ON model.scale = _priv_scale
 ), background AS (
     -- The weights of the rows of the whole release for each value.
@@ -89,9 +90,8 @@ WITH RECURSIVE weighed AS (
         FROM estimated CROSS JOIN product
     )
 )
-SELECT * EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale, likelihood, squares, step, heaviest, start, shown,
-        _priv_rest, _priv_others, _priv_sum, _priv_each, _priv_law, _priv_estimate, _priv_interval),
+SELECT numbered.* EXCLUDE (_priv_group, _priv_total, _priv_shown, _priv_sums, _priv_noise, _priv_scale),
     _priv_estimate AS estimate, least(_priv_interval.low, greatest(_priv_estimate, 0)) AS low,
     greatest(_priv_interval.high, _priv_estimate) AS high, _priv_interval.stderr AS stderr,
-    list_extract(_priv_shown, {states})::BIGINT AS noisy_count, _priv_total AS records
-FROM bounded ORDER BY ALL
+    list_extract(numbered._priv_shown, {states})::BIGINT AS noisy_count, numbered._priv_total AS records
+FROM bounded JOIN numbered ON numbered._priv_group = bounded._priv_group ORDER BY ALL
