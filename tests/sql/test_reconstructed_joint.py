@@ -262,7 +262,9 @@ def test_the_paper_stops_early(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_a_group_column_may_have_any_name(con: duckdb.DuckDBPyConnection) -> None:
     """Also one that a step of the query uses."""
-    query = f"FROM priv.reconstructed_joint('redrawn', {BOTH}, ['v1', '4'], group_columns := '{{}}')"
+    query = (
+        f"FROM priv.reconstructed_joint('redrawn', {BOTH}, ['v1', '4'], group_columns := '{{}}')"
+    )
     expected = rows(con, query.format("age"))
     every = ["heaviest", "likelihood", "m", "settled", "shown", "squares", "start", "step"]
     con.execute("BEGIN")
