@@ -23,7 +23,7 @@ import duckdb
 
 from duckdb_priv.estimator.blocks import PLACES, block_facts
 from duckdb_priv.estimator.forms import CONSTANTS, FORMS, form_of
-from duckdb_priv.estimator.lookup import Lookup, Shape
+from duckdb_priv.estimator.lookup import METHOD, Lookup, Shape
 from duckdb_priv.estimator.release_facts import RELEASE_FIELDS, release_fields
 from duckdb_priv.estimator.written import (
     listing,
@@ -63,7 +63,7 @@ FOUND = {**KINDS, RELEASES: "The table and the attributes of the release"}
 ALL = "_all"
 """Prefix of the macros that hold the facts of a kind of all attributes."""
 PLACE, THERE, SHAPES, QUANTILE = "_place", "_there", "_shapes", "_normal_quantile"
-LAYOUT = (tuple(KINDS), RELEASE_FIELDS, CONSTANTS, NUMBERS, PLACES, duckdb.__version__)
+LAYOUT = (tuple(KINDS), METHOD, RELEASE_FIELDS, CONSTANTS, NUMBERS, PLACES, duckdb.__version__)
 """The layout of the facts. DuckDB versions spell types with characters that are not printable differently."""
 USUAL = {"two_weights": Shape("two_weights", True, True, True, frozenset(NUMBERS))}
 """Shapes of the functions before the first publication: texts, some missing, perturbed uniformly. If the first release
@@ -210,8 +210,8 @@ class Facts:
         own = ", ".join(f"priv.{identifier(of.queries)}()" for of in attributes)
         known = texts(key for of in attributes for key in names[of])
         number = f"(list_position({known}, lower(_key)) + 1) // 2"
-        found = f"json_extract(list_extract([{own}], {number}), _name)" if own else "NULL::JSON"
-        yield _macro(QUERIES, "_key, _name", "One of the texts of queries, in pieces.", found)
+        found = f"json_extract(list_extract([{own}], {number}), _names)" if own else "NULL::JSON[]"
+        yield _macro(QUERIES, "_key, _names", "Some of the texts of queries, in pieces.", found)
         places = sorted({self._place(of) for of in attributes if of.has_place})
         cases = " ".join(
             f"WHEN '{name.removeprefix(PLACE)[1:]}' THEN priv.{identifier(name)}(_column)"
@@ -399,13 +399,17 @@ class Stored(Lookup):
         digits = f"CAST(right({self._fact(LISTS, 'digits')}, {turned}) AS BIT)"
         return {**found, bits: self._fact(LISTS, bits), "digits": digits}
 
-    def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
+    def query(self, arguments: Mapping[str, str], *parts: str) -> str:
+        """Write the text of a query from its parts, with the arguments of the call filled in."""
         cases = " ".join(f"WHEN '{each}' THEN {sql}" for each, sql in arguments.items())
-        pieces = f"""from_json({self._fact(QUERIES, name)}, '["VARCHAR"]')"""
+        names = ", ".join(
+            "concat('/', method)" if part == METHOD else f"'/{part}'" for part in parts
+        )
         return (
-            "[list_aggregate([CASE WHEN n % 2 = 1 THEN list_extract(q, n) ELSE CASE list_extract(q, n)"
-            f" {cases} END END FOR n IN range(1, len(q) + 1)], 'string_agg', '') FOR q IN [{pieces}]][1]"
+            "list_aggregate([list_aggregate([CASE WHEN n % 2 = 1 THEN list_extract(q, n) ELSE CASE list_extract(q, n)"
+            f" {cases} END END FOR n IN range(1, len(q) + 1)], 'string_agg', '')"
+            f""" FOR q IN [from_json(part, '["VARCHAR"]') FOR part IN priv.{QUERIES}({self._key}, [{names}])]],"""
+            " 'string_agg', '')"
         )
 
     def named(self, field: str, key: str = "_release") -> str:

@@ -70,7 +70,7 @@ def fillings(lookup: Lookup) -> dict[str, str]:
     }
     # A record counts for the value with its weight, and for all other values with 1 minus this weight.
     in_state = "CASE WHEN (s >> (i - 1)) & 1 = 1 THEN '_priv_weight' || {0} ELSE '(1 - _priv_weight' || {0} || ')' END"
-    pattern = _joined(each.query("pattern", OF_EACH), " + ")
+    pattern = _joined(each.query(OF_EACH, "pattern"), " + ")
     return {
         "joint_attributes": ATTRIBUTES,
         "joint_values": VALUES,
@@ -88,15 +88,15 @@ def fillings(lookup: Lookup) -> dict[str, str]:
             "o",
             f"'coalesce(system.main.count_if(' || {pattern} || ' = ' || CAST(o AS VARCHAR) || '), 0)'",
         ),
-        "joint_laws": _joined(each.query("law", OF_EACH), ", "),
+        "joint_laws": _joined(each.query(OF_EACH, "law"), ", "),
         "joint_weights": _joined(
-            f"{each.query('weight', OF_EACH)} || ' AS _priv_weight' || {NUMBER}", ", "
+            f"{each.query(OF_EACH, 'weight')} || ' AS _priv_weight' || {NUMBER}", ", "
         ),
         "joint_sums": _of_states(
             "s",
             f"'coalesce(system.main.sum(' || {_joined(in_state.format(NUMBER), ' * ')} || '), 0)'",
         ),
-        "joint_scale": f"'system.main.greatest(' || {_joined(each.query('scale', OF_EACH), ', ')} || ')'",
+        "joint_scale": f"'system.main.greatest(' || {_joined(each.query(OF_EACH, 'scale'), ', ')} || ')'",
         "joint_background": _joined(BACKGROUND, ", "),
         "joint_product": _joined(f"'_priv_weight' || {NUMBER}", " * "),
     }

@@ -13,6 +13,9 @@ from typing import Self
 from duckdb_priv.release.model import MATRICES
 from duckdb_priv.sqltext.literals import decoded
 
+METHOD = "method"
+"""The part of a query that the macro's argument of this name chooses."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -130,8 +133,11 @@ class Lookup(ABC):
         """Return the facts of the blocks that rows report, by their names in blocks.PLACES."""
 
     @abstractmethod
-    def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
+    def query(self, arguments: Mapping[str, str], *parts: str) -> str:
+        """Write the text of a query from its parts, with the arguments of the call filled in.
+
+        The part METHOD is the one that the argument ``method`` names: inverse or bayesian.
+        """
 
     @abstractmethod
     def named(self, field: str, key: str = "_release") -> str:

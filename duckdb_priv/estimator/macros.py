@@ -25,7 +25,7 @@ from duckdb_priv.estimator import distribution, facts, joint, sets
 from duckdb_priv.estimator.facts import Facts, NamedAttribute, Stored
 from duckdb_priv.estimator.forms import CONSTANTS, ENDS, FORMS, TEST, Form, equals, last_shown
 from duckdb_priv.estimator.lets import Chain
-from duckdb_priv.estimator.lookup import Lookup, Shape, by_text, merged
+from duckdb_priv.estimator.lookup import METHOD, Lookup, Shape, by_text, merged
 from duckdb_priv.estimator.set_formulas import chosen as chosen_by_reported
 from duckdb_priv.estimator.set_formulas import listed, mistake
 from duckdb_priv.estimator.written import Written, shapes_of
@@ -280,10 +280,7 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         places = _places(form, of, lookup)
         return FORMS[form].estimator("moments", places, then=INTERVAL)
 
-    counted, inverse, bayesian = (
-        lookup.query(part, distribution.TOGETHER) for part in ("counted", "inverse", "bayesian")
-    )
-    cells = (lookup.query(part, distribution.CELLS) for part in ("counted", "inverse"))
+    cells = lookup.query(distribution.CELLS, "counted", "inverse")
     return {
         name: by_form(lookup, partial(write, name))
         for name in ("estimate", "variance", "row_weight", "mle")
@@ -296,9 +293,9 @@ def _estimates(lookup: Lookup) -> dict[str, str]:
         "interval": str(Chain(by_form(lookup, partial(write, "moments")), *INTERVAL))
         if several
         else by_form(lookup, interval),
-        "change_query": lookup.query("change", distribution.VERSIONS),
-        "smoothed_query": distribution.smoothed(f"concat({', '.join(cells)})"),
-        "distribution_query": f"concat({counted}, CASE method WHEN 'inverse' THEN {inverse} ELSE {bayesian} END)",
+        "change_query": lookup.query(distribution.VERSIONS, "change"),
+        "smoothed_query": distribution.smoothed(cells),
+        "distribution_query": lookup.query(distribution.TOGETHER, "counted", METHOD),
     }
 
 

@@ -14,7 +14,7 @@ import duckdb
 from duckdb_priv.estimator import distribution, joint
 from duckdb_priv.estimator.blocks import PLACES, block_places
 from duckdb_priv.estimator.forms import form_of
-from duckdb_priv.estimator.lookup import Lookup, Shape, merged
+from duckdb_priv.estimator.lookup import METHOD, Lookup, Shape, merged
 from duckdb_priv.estimator.release_facts import release_fields
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.aggregates import qualified
@@ -208,12 +208,18 @@ class Written(Lookup):
 
         return {name: write(name) for name in PLACES}
 
-    def query(self, name: str, arguments: Mapping[str, str]) -> str:
-        """Write the text of a query, or a part of one, with the arguments of the call filled in."""
-        return self._chosen(
-            lambda of: computed(self._queries(of)[name], arguments),
-            lambda of: name in self._queries(of),
-        )
+    def query(self, arguments: Mapping[str, str], *parts: str) -> str:
+        """Write the text of a query from its parts, with the arguments of the call filled in."""
+
+        def write(part: str) -> str:
+            if part == METHOD:
+                return f"CASE method WHEN 'inverse' THEN {write('inverse')} ELSE {write('bayesian')} END"
+            return self._chosen(
+                lambda of: computed(self._queries(of)[part], arguments),
+                lambda of: part in self._queries(of),
+            )
+
+        return write(*parts) if len(parts) == 1 else f"concat({', '.join(map(write, parts))})"
 
     def _queries(self, of: SensitiveAttribute) -> dict[str, str]:
         key = of.release, of.name
