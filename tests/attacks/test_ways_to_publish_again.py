@@ -35,6 +35,8 @@ from scipy import stats
 
 pytestmark = pytest.mark.usefixtures("unasked")
 
+VALUES = 5
+"""How many values the attacked attribute has."""
 PAGE = Path(__file__).parents[2] / "docs" / "publishing.md"
 
 
@@ -258,27 +260,25 @@ def test_half_a_year_of_honest_refreshes_costs_what_its_most_corrected_record_co
     assert ledger(con, "max(total)", "nightly") == [(pytest.approx(most),)]
 
 
-@pytest.mark.parametrize("values", [2, 5])
-def test_thirty_releases_reveal_no_more_than_the_ledger_states(prepared, tmp_path, values):
+def test_thirty_releases_reveal_no_more_than_the_ledger_states(prepared, tmp_path):
     """All ways that are called harmless or cheaper, in one database: benchmarks/again.py does each thirty times.
 
     But for withdrawals, after which every table has to have the columns by which someone was withdrawn.
     """
     ways = [each for each in CHEAP if "withdraw" not in each.make]
     with prepared(secret=None) as con:
-        found = attack(con, tmp_path, ways, values)
+        found = attack(con, tmp_path, ways, VALUES)
     assert len(ways) >= 29
     assert found.total == pytest.approx(2)
     assert found.chance > FALSE_ALARM
 
 
-@pytest.mark.parametrize("values", [2, 5])
-def test_an_attack_on_releases_that_are_charged_finds_the_values(prepared, tmp_path, values):
+def test_an_attack_on_releases_that_are_charged_finds_the_values(prepared, tmp_path):
     """The same attack succeeds where every release has other noise, and the ledger says so."""
     parameters = [Way("", ADDS, REFUSED, DRAW, given={"epsilon": 1 + n / 100}) for n in range(9)]
     with prepared(secret=None) as con:
-        found = attack(con, tmp_path, parameters, values)
-    once = Attack(found.records, found.right, NOISE["epsilon"], values)
+        found = attack(con, tmp_path, parameters, VALUES)
+    once = Attack(found.records, found.right, NOISE["epsilon"], VALUES)
     assert once.chance < FALSE_ALARM < found.chance
 
 

@@ -28,7 +28,6 @@ from clients.asking import (
     Reply,
     ask_version,
     at_a_glance,
-    attached,
     briefly,
     in_turn,
     job,
@@ -146,7 +145,7 @@ def replies(releases, years, estimated, wrong) -> Callable[[Client], Replies]:
     @cache
     def of(client: Client) -> Replies:
         asked = [each for way in client.ways for each in way(releases)]
-        asked += [each for way in client.ways if way in (attached, in_turn) for each in way(years)]
+        asked += [each for way in client.ways if way == in_turn for each in way(years)]
         if "wasm" not in client.name:
             asked += estimated[:1] if client.ways == (at_a_glance,) else estimated
         questions = BY_RELEASE if client.name in CORRECTED else {}
