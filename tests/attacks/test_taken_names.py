@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import cycle
 from pathlib import Path
 
 import duckdb
@@ -28,30 +29,38 @@ def test_a_database_that_hides_the_schema_is_refused(tmp_path, name):
         assert con.execute("SELECT count(*) FROM priv.release").fetchall() == [(0,)]
 
 
-CALLS = (
-    "publish_uniform({}, 'uniform', retention := 0.5, sensitive := 'disease', record_id := 'id', replace := true)",
-    "publish_splu({}, 'splu', gamma := 3, sensitive := 'disease', record_id := 'id', replace := true,"
-    " republish := true)",
-    "publish_fine_grain({}, 'fine_grain', tolerance := 8, sensitive := 'disease', record_id := 'id', replace := true)",
-)
+METHODS = {
+    "uniform": "publish_uniform({}, 'uniform', retention := 0.5",
+    "splu": "publish_splu({}, 'splu', gamma := 3, republish := true",
+    "fine_grain": "publish_fine_grain({}, 'fine_grain', tolerance := 8",
+}
+"""By release: how it is published. Each method finds its source in the same way."""
+SCHEMAS = ("temp", "system", "main", "estimated", "pg_catalog2", "select")
+
+
+def publish(con: duckdb.DuckDBPyConnection, release: str, source: str) -> None:
+    call = METHODS[release].format(repr(source))
+    given = "sensitive := 'disease', record_id := 'id', replace := true"
+    assert con.execute(f"FROM priv.{call}, {given})").fetchall()
 
 
 def publish_others(con: duckdb.DuckDBPyConnection) -> None:
     """Publish releases that the tests replace: what they need is then written once for all."""
     con.execute(f"CREATE TABLE others AS SELECT * REPLACE (id + 1000 AS id) FROM {VISITS}")
-    for call in CALLS:
-        con.execute(f"FROM priv.{call.format(repr('others'))}").fetchall()
+    for release in METHODS:
+        publish(con, release, "others")
 
 
-@pytest.mark.parametrize("schema", ["temp", "system", "main", "estimated", "pg_catalog2", "select"])
-def test_a_schema_may_have_any_name_but_ours(made, schema):
+@pytest.mark.parametrize(("schema", "release"), [*zip(SCHEMAS, cycle(METHODS))])
+def test_a_schema_may_have_any_name_but_ours(made, schema, release):
     source = f'"{schema}".visits'
     with made(publish_others, secret=None) as con:
         con.execute(f'CREATE SCHEMA IF NOT EXISTS memory."{schema}"')
         con.execute(f'CREATE TABLE memory."{schema}".visits AS FROM {VISITS}')
-        for call in (*CALLS, "evaluate({}, 'uniform', queries := 3)"):
-            assert con.execute(f"FROM priv.{call.format(repr(source))}").fetchall()
-        assert con.execute("FROM priv.audit('uniform')").fetchall()
+        publish(con, release, source)
+        evaluated = con.execute("FROM priv.evaluate(?, ?, queries := 3)", [source, release])
+        assert evaluated.fetchall()
+        assert con.execute("FROM priv.audit(?)", [release]).fetchall()
 
 
 @pytest.mark.parametrize("name", ["priv.duckdb", "Estimated.db"])

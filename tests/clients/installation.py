@@ -81,8 +81,9 @@ def folder(name: str, *requirements: str) -> Path:
 
 
 def duckdb_of(version: str) -> Path:
-    """Return a folder that holds one version of DuckDB's Python package."""
-    return folder(f"duckdb-{version}", f"duckdb=={version}")
+    """Return a folder that holds one version of DuckDB's Python package: that of ``dev.py``, if it has it."""
+    installed = Path(sys.prefix) / f"duckdb-{version}"
+    return installed if installed.is_dir() else folder(f"duckdb-{version}", f"duckdb=={version}")
 
 
 def packages() -> Path:

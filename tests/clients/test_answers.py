@@ -264,7 +264,7 @@ def counted(many) -> list[tuple[str, str, Answer]]:
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[-1]])
 def test_groups_keep_their_names_where_several_threads_count(version: str, many, counted) -> None:
     """Groups come out of several threads in any order, and in another one where they are counted twice."""
     jobs = [job(many[name].path, [question] * 3) for name, question, _ in counted]

@@ -29,8 +29,9 @@ except duckdb_priv.PrivError as error:
 OURS = [sys.executable, "-c", "from duckdb_priv.shell.cli import main; main()"]
 
 
-@pytest.mark.parametrize("version", ["1.1.3", "1.3.2"])
-def test_a_version_older_than_the_range_gives_no_wrong_number(version: str, releases) -> None:
+def test_a_version_older_than_the_range_gives_no_wrong_number(releases) -> None:
+    """The one before the range is the one that opens the most."""
+    version = "1.3.2"
     assert version not in VERSIONS
     jobs = opened(releases)
     try:

@@ -108,14 +108,22 @@ def folder(readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     ids=lambda path: path.name,
 )
 def test_what_a_document_shows_runs(
-    document: Path, folder: Path, prepared: Callable[..., duckdb.DuckDBPyConnection]
+    document: Path,
+    folder: Path,
+    prepared: Callable[..., duckdb.DuckDBPyConnection],
+    without_cards: Callable[[], contextlib.AbstractContextManager[None]],
 ) -> None:
+    """With cards in the README alone."""
     publisher = prepared(secret=None)
     analyst = duckdb.connect("visits_public.duckdb", read_only=True)
     elsewhere = duckdb.connect()
     readers = {"publisher": publisher, "": elsewhere}
     executed = 0
-    try:
+    with contextlib.ExitStack() as open_ones:
+        for connection in (publisher, analyst, elsewhere):
+            open_ones.enter_context(connection)
+        if document.name != "README.md":
+            open_ones.enter_context(without_cards())
         for language, reader, text in blocks(document):
             if language == "sql":
                 analyst.close() if reader == "" else None
@@ -123,23 +131,22 @@ def test_what_a_document_shows_runs(
                 executed += 1
             elif (language, reader) == ("python", "analyst"):
                 exec(text, {})
-    finally:
-        for connection in (publisher, analyst, elsewhere):
-            connection.close()
     assert executed, f"{document.name} shows no SQL"
 
 
 @pytest.mark.once
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"there is no {DATA}")
 def test_the_tutorial_runs_from_the_file_to_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    without_cards: Callable[[], contextlib.AbstractContextManager[None]],
 ) -> None:
     """And finds what it says that it finds."""
     monkeypatch.chdir(tmp_path)
     with duckdb.connect() as writer:
         writer.execute(f"COPY (FROM '{DATA / 'adult.parquet'}') TO 'adult.csv' (HEADER)")
     shown = list(blocks(TUTORIAL))
-    with duckdb_priv.connect("census.duckdb") as publisher:
+    with without_cards(), duckdb_priv.connect("census.duckdb") as publisher:
         for language, reader, text in shown:
             if (language, reader) == ("sql", "publisher"):
                 run(publisher, text)
