@@ -17,6 +17,7 @@ from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.cuts import as_published
 from duckdb_priv.methods.common.findings import Audited, AuditRow, Subject, finding
 from duckdb_priv.methods.register import METHODS, Method
+from duckdb_priv.publisher.intact import find_present
 from duckdb_priv.publisher.persons import Claims, audit_persons
 from duckdb_priv.publisher.records import entering
 from duckdb_priv.release import catalog
@@ -64,7 +65,7 @@ def _verdict(findings: Sequence[AuditRow]) -> AuditRow:
 
 def _findings(workspace: Workspace, given: Mapping[str, Any]) -> list[AuditRow]:
     (arguments,) = read(given, ReleaseName, of="audit")
-    release = catalog.find_release(workspace.cursor, arguments.release)
+    release, _ = find_present(workspace, arguments.release)
     table = workspace.table(release)
     method = METHODS.named(catalog.release_row(workspace.cursor, release)["mechanism"])
     source = _source_as_it_is(workspace, release, method)

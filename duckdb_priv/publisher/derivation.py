@@ -26,6 +26,7 @@ from duckdb_priv.methods.common.perturbation import Drawn, RandomBits
 from duckdb_priv.methods.common.perturbed import Perturbed, of_each, plan_of
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import charging, steps
+from duckdb_priv.publisher.intact import find_intact
 from duckdb_priv.publisher.persons import stated_records
 from duckdb_priv.publisher.publication import Publication
 from duckdb_priv.release import catalog
@@ -75,7 +76,7 @@ def derive(workspace: Workspace, given: Mapping[str, Any]) -> list[dict[str, Any
     coarser.
     """
     (arguments,) = read(given, DeriveArguments, of="derive")
-    finer = catalog.find_release(workspace.cursor, arguments.release)
+    finer = find_intact(workspace, arguments.release)
     last = last_of(workspace.cursor, finer)
     row = catalog.release_row(workspace.cursor, finer)
     request = Request(

@@ -24,6 +24,7 @@ from duckdb_priv.estimator.written import Written
 from duckdb_priv.publisher import comments, metadata, page
 from duckdb_priv.publisher.declared import keep_export
 from duckdb_priv.publisher.described import describe
+from duckdb_priv.publisher.intact import find_intact
 from duckdb_priv.publisher.placing import (
     begin,
     beside,
@@ -109,7 +110,7 @@ def export_with(
 ) -> list[dict[str, Any]]:
     """Write a release and its card to a file, or to a folder of Parquet files with a script."""
     (arguments,) = read(given, ExportArguments, of="export_release")
-    release = catalog.find_release(workspace.cursor, arguments.release)
+    release = find_intact(workspace, arguments.release)
     path = place_for(arguments.path, arguments.format)
     key = signing_key(arguments.key_file) if arguments.sign else None
     described = describe(workspace.cursor, release) if arguments.metadata else None
