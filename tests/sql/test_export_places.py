@@ -115,19 +115,19 @@ def test_the_card_is_in_a_release_and_beside_it(carded, tmp_path, form, monkeypa
 
 @pytest.mark.once
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ("DELETE FROM out WHERE rowid = 0", "'out' has [0-9,]+ rows, and [0-9,]+ were published"),
         ("ALTER TABLE out ADD COLUMN mine INTEGER", "'out' has other columns than were published"),
         ("DROP TABLE out", "the table of release 'out' was dropped"),
     ],
 )
-def test_a_table_that_was_changed_by_hand_is_not_handed_out(out, tmp_path, changed, said):
+def test_a_table_that_was_changed_by_hand_is_not_handed_out(out, tmp_path, changed, message):
     """Nobody could verify it, and the counts would be wrong."""
     out.execute(changed)
     asked = ["export_release('out', 'out.duckdb')", "derive('out', 'coarser', epsilon := 0.1)"]
     for call in [*asked, "audit('out')"][: 3 if changed.startswith("DROP") else 2]:
-        with pytest.raises(duckdb.Error, match=f"{said}\\nHint: publish it again"):
+        with pytest.raises(duckdb.Error, match=f"{message}\\nHint: publish it again"):
             out.execute(f"FROM priv.{call}")
     assert list(tmp_path.iterdir()) == []
 
