@@ -95,7 +95,10 @@ def packages() -> Path:
 def with_packages(*folders: Path) -> dict[str, str]:
     """Return the environment of a Python that finds these packages, and modules in some folders."""
     path = os.pathsep.join(map(str, (packages(), *folders)))
-    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    environ = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    # Every program would compile what it imports again.
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environ
 
 
 def spark() -> Path:
