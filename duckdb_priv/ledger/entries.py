@@ -14,7 +14,7 @@ from duckdb_priv.ledger.marks import Marked
 from duckdb_priv.ledger.rules import Charge, Comparison, History, charge
 from duckdb_priv.release.catalog import Connection
 from duckdb_priv.release.model import LedgerEntry, to_json
-from duckdb_priv.sqltext.reading import named_rows
+from duckdb_priv.sqltext.reading import add_rows, named_rows
 from duckdb_priv.sqltext.templates import section
 
 IN_WORDS = {"derived_from": "finer release"}
@@ -246,11 +246,7 @@ def write(
         }
         for place, each in enumerate(charged, start=1)
     ]
-    places = ", ".join([f"({', '.join('?' * len(rows[0]))})"] * len(rows))
-    connection.execute(
-        f"INSERT INTO priv.ledger ({', '.join(rows[0])}) VALUES {places}",
-        [value for row in rows for value in row.values()],
-    )
+    add_rows(connection, "priv.ledger", rows)
     if marked is not None and not held:
         marks.keep_seen(connection, number)
 
