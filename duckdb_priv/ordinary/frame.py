@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -27,6 +27,8 @@ SAYS_NOTHING = (
     "one of the values that are asked for is in every decoy group, or published like another one, so that nothing can"
     " be reported of it: see FROM priv.guarantee, and priv.reconstructed_interval for bounds"
 )
+Total = Callable[[str, Sequence[str]], str]
+"""Writes the sum of a value over the classes that meet conditions."""
 Steps = list[tuple[str, str]]
 """Common table expressions: names and queries."""
 PlainColumn = tuple[str, str, str, bool]
@@ -101,7 +103,8 @@ class Frame:
         """Return the steps that compute the estimates; the last one is called ``table``."""
         cells, laws = self.names.fresh("cells"), self.laws()
         selected = self.selected_keys_of(self.keys)
-        selected += [f"{self._sum(each)} AS {text(name)}" for name, each in self.measures.items()]
+        for name, each in self.measures.items():
+            selected.append(f"{self.estimate(each, _sum)} AS {text(name)}")
         for name, (kind, argument, when, distinct) in self.plain.items():
             filter_sql = when if kind != "grouping" else ""
             selected.append(
@@ -208,47 +211,46 @@ class Frame:
         """Write a column of the classes."""
         return f"{text(self.alias)}.{text(name)}"
 
-    def summed(self, of: Measure) -> list[str]:
-        """Return the condition that a cell has a summed record, if its number of records decides this."""
-        decides = of.before and not of.public and of.zero is Zero.NEVER
-        return [f"{self.column(of.cell)} > 0"] if decides else []
+    def is_public(self, of: Measure) -> bool:
+        """Whether a sum is exact in some groups among subtotals, and an estimate in others."""
+        return of.exact_in_sets and self.subtotals
 
-    # A count is summed in steps of a power of two. So it has no rounding error that depends on the order of the sum,
-    # and counts of the same records are equal to the last digit.
+    def estimate(self, of: Measure, total: Total, level: str = "") -> str:
+        """Write a sum or its estimate, with SQL's result for no summed record.
 
-    def in_steps(self, of: Measure, added: str) -> str:
-        """Write the summand of a sum, in whole steps if it is a count."""
-        return f"round({added} * {steps_of(self.release.rows)})" if of.counts else added
-
-    def _sum(self, of: Measure) -> str:
-        cell, conditions = self.column(of.cell), [*of.conditions, *self.summed(of)]
-        added = self.in_steps(of, f"{cell} * {self.column(self.cells.weight)}")
-        exact = f"sum({' * '.join([cell, *of.factors])})"
-        exact += filtered([*conditions, self.column(self.cells.shown)])
-        found = f"sum({' * '.join([added, *of.factors])}){filtered(conditions)}"
-        return self.written(of, exact, found, "count(*) > 0")
-
-    def written(self, of: Measure, exact: str, found: str, records: str, level: str = "") -> str:
-        """Write a sum, from its exact value and its estimate ``found``, with SQL's result for no summed record.
-
-        ``records`` says whether the group has records, and ``level`` is the column of grouping().
+        ``total`` writes the sum of a value over the classes that meet conditions, and ``level`` is the column of
+        grouping(). A count is summed in steps of a power of two. So it has no rounding error that depends on the order
+        of the sum, and counts of the same records are equal to the last digit.
         """
+        cell, weight, shown = map(self.column, (of.cell, self.cells.weight, self.cells.shown))
+        conditions = list(of.conditions)
+        if of.before and not of.public and of.zero is Zero.NEVER:
+            # The number of its records decides whether a cell has a summed one.
+            conditions.append(f"{cell} > 0")
+        exact = ""
+        if of.exact or self.is_public(of):
+            exact = total(" * ".join([cell, *of.factors]), [*conditions, shown])
+        found = exact
         if not of.exact:
-            found += f" / {steps_of(self.release.rows)}" * of.counts
+            steps, added = steps_of(self.release.rows), f"{cell} * {weight}"
+            added = f"round({added} * {steps})" if of.counts else added
+            found = total(" * ".join([added, *of.factors]), conditions)
+            found += f" / {steps}" * of.counts
             if self.partly_unknown:
                 # An unknown weight is NaN, and so is its sum.
                 unknown = f"CASE WHEN isnan(e) THEN error({literal(SAYS_NOTHING)}) ELSE e END"
                 found = f"[{unknown} FOR e IN [{found}]][1]"
             found = self.in_public_sets(of, exact, found, level)
-        total = exact if of.exact else found
         if of.zero is Zero.NEVER:
-            return total
-        total = f"coalesce({total}, 0)"
-        return total if of.zero is Zero.ALWAYS else f"CASE WHEN {records} THEN {total} END"
+            return found
+        found = f"coalesce({found}, 0)"
+        return (
+            found if of.zero is Zero.ALWAYS else f"CASE WHEN {total('1', ())} > 0 THEN {found} END"
+        )
 
     def in_public_sets(self, of: Measure, exact: str, found: str, level: str = "") -> str:
         """Write a sum that is exact in groups by public columns alone; ``level`` is the column of grouping()."""
-        if not (of.exact_in_sets and self.subtotals):
+        if not self.is_public(of):
             return found
         numbers = enumerate(reversed(list(self.keys)))
         of_attributes = sum(1 << place for place, name in numbers if name in self.sensitive_keys)
@@ -261,3 +263,7 @@ class Frame:
     def level(self) -> str:
         """The level of a group among subtotals."""
         return f"grouping({', '.join(map(text, self.keys))})"
+
+
+def _sum(value: str, conditions: Sequence[str]) -> str:
+    return f"sum({value}){filtered(conditions)}"

@@ -269,7 +269,8 @@ class Intervals:
             return ends and self._ends.take(f"{when} {self._ends.sql(ends)} END", "ends")
         ends = self._ends_sql(self.windows.replaced(value))
         used = [each.name for each in nodes(value, exp.Column) if each.name in self._uncertain]
-        if ends and used and all(map(self._records.public, used)):
+        public = (self.frame.is_public(self.frame.measures[each]) for each in used)
+        if ends and used and all(public):
             exact = struct(
                 stderr="0e0", low=f"({text(value)})::DOUBLE", high=f"({text(value)})::DOUBLE"
             )

@@ -18,8 +18,7 @@ from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS
-from duckdb_priv.ordinary.aggregates import Zero
-from duckdb_priv.ordinary.frame import Frame, Measure, Steps
+from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.names import Names, all_of, filtered, indented, nodes, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
@@ -91,7 +90,7 @@ class Records:
         if mixed and frame.keys:
             kept = self._outcomes.take(self._of_class(all_of(mixed), (), "bool_or"), "kept")
             self._kept = self._records.take(f"bool_or({kept})", "kept")
-        self._weight, self._shown = text(cells.weight), text(cells.shown)
+        self._weight = text(cells.weight)
 
     def constant(self, name: str) -> str:
         """Write a constant of the release."""
@@ -221,11 +220,19 @@ class Records:
 
     def _estimated(self, v: str) -> str:
         """Return the column with the weighted contribution of a record, h."""
-        return self._records.take(f"sum({self._weight} * {v})", "h")
+        return self._weighted(v, v, "h")
 
     def _product(self, v: str, w: str) -> str:
         """Return the column with the weighted product of two contributions of a record, q."""
-        return self._records.take(f"sum({self._weight} * {v} * {w})", "square")
+        return self._weighted(f"{v} * {w}", v, "square")
+
+    def _weighted(self, value: str, v: str, stem: str) -> str:
+        """Return the column with a record's weighted sum of a value that is 0 where ``v`` is."""
+        added = f"{self._weight} * {value}"
+        if self.frame.partly_unknown:
+            # An unknown weight is NaN, and does not matter for a true value that adds nothing.
+            added = f"CASE WHEN {v} = 0 THEN 0 ELSE {added} END"
+        return self._records.take(f"sum({added})", stem)
 
     def _square(self, one: str, two: str) -> str:
         v, w = self._added(one), self._added(two)
@@ -313,37 +320,15 @@ class Records:
         )
 
     def _estimate(self, name: str) -> str:
-        of, v = self.measures[name], self._added(name)
-        cell, summed, exact, total = self.cell(of.cell), "", "", ""
-        if of.zero is Zero.NEVER and (of.conditions or of.factors):
-            summed = f" FILTER (WHERE {self._summed(of)})"
-        if of.exact or self.public(name):
-            found = self._records.take(f"sum(CASE WHEN {self._shown} THEN {v} ELSE 0 END)", "exact")
-            exact = f"sum({cell} * {found}){summed}"
-        if of.counts and not of.exact:
-            steps = self.frame.in_steps(of, f"{cell} * {self._weight}")
-            found = self._records.take(f"sum({steps} * {v})", "steps")
-            total = f"sum({found}){summed}"
-        elif not of.exact:
-            found = self._estimated(v)
-            total = f"sum({cell} * {found}){summed}"
-        return self.frame.written(of, exact, total, f"max({found}) IS NOT NULL", text(self._set))
+        def total(value: str, conditions: Sequence[str]) -> str:
+            part = self._outcomes.take(self._of_class(value, conditions, "sum"), "part")
+            return f"sum({self._records.take(f'sum({part})', 'part')})"
 
-    def public(self, name: str) -> bool:
-        """Whether a sum is exact in some groups among subtotals."""
-        return self.frame.subtotals and self.measures[name].exact_in_sets
+        return self.frame.estimate(self.measures[name], total, text(self._set))
 
     def in_public_sets(self, name: str, exact: str, found: str) -> str:
         """Write a value that is exact in groups by public columns alone."""
         return self.frame.in_public_sets(self.measures[name], exact, found, text(self._set))
-
-    def _summed(self, of: Measure) -> str:
-        """Return the column of ``records`` that says whether any of them is summed."""
-        known = [f"{' * '.join(of.factors)} IS NOT NULL"] if of.factors else []
-        summed = self._of_class(
-            all_of([*of.conditions, *known, *self.frame.summed(of)]), (), "bool_or"
-        )
-        return self._records.take(f"bool_or({self._outcomes.take(summed, 'summed')})", "summed")
 
     def _plain_columns(self) -> list[str]:
         found = []
@@ -369,10 +354,7 @@ class Records:
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
         cells, outcomes, records = map(frame.names.fresh, ("cells", "outcomes", "records"))
-        carried = [
-            frame.column(each)
-            for each in (self._cell_number, of.weight, of.shown, *self._from_cells)
-        ]
+        carried = [frame.column(each) for each in (self._cell_number, of.weight, *self._from_cells)]
         groups: list[str] = []
         if self._several:
             apart = [*self._positions, *[self._shrinkage] * self.of_histogram]

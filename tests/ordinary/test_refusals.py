@@ -125,6 +125,12 @@ def test_a_value_in_every_decoy_group_is_an_error_only_where_it_is_asked_for(pre
                     duckdb_priv.reconstruct(con, query, intervals).fetchall()
             query = "SELECT ward, count(*) AS n FROM visits WHERE disease = 'v1' GROUP BY ward"
             assert len(duckdb_priv.reconstruct(con, query, intervals).fetchall()) == 3
+            alone = "SELECT count(*) AS n FROM visits WHERE disease = 'v1'"
+            beside = "SELECT count(*) FILTER (WHERE disease = 'v1') AS n FROM visits"
+            one, two = (
+                duckdb_priv.reconstruct(con, e, intervals).fetchone() for e in (alone, beside)
+            )
+            assert one == pytest.approx(two)
 
 
 def test_a_prepared_query_answers_estimates(release) -> None:
