@@ -14,7 +14,7 @@ from functools import cache
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import first, nodes
+from duckdb_priv.ordinary.names import first, nodes, parsed
 from duckdb_priv.ordinary.published import functions
 from duckdb_priv.sqltext.moments import MOMENTS, OF_PAIRS, centred
 
@@ -227,7 +227,7 @@ def _of_sums(name: str, arguments: Sequence[exp.Expr], whole: Sum) -> Estimate:
     of_all = (conjuncts if name == "count_if" else _not_null)(value)
     counted = whole.where(*of_all, *(_not_null(given["x"]) if paired else ()))
     summed = counted if paired else replace(whole, zero=Zero.NEVER)
-    names = {each.name for each in nodes(_parsed(formula), exp.Column)}
+    names = {each.name for each in nodes(_formula(formula), exp.Column)}
     if any(len(each) == 2 for each in names):
         # Distances from a mean need the sum of the weights as the other sums have it, and not in the steps of a count.
         counted = counted.times(exp.Literal.number("1e0"))
@@ -246,18 +246,15 @@ def _of_sums(name: str, arguments: Sequence[exp.Expr], whole: Sum) -> Estimate:
                 found = known[part.name].copy()
             elif isinstance(part, exp.Column):
                 products = (known[each].sql("duckdb") for each in (part.name, *part.name, "n"))
-                found = exp.maybe_parse(centred(*products), dialect="duckdb")
+                found = parsed(centred(*products))
             return found
 
-        return _parsed(formula).transform(written)
+        return _formula(formula).transform(written)
 
     return Estimate(list(sums.values()), combine)
 
 
-@cache
-def _parsed(formula: str) -> exp.Expr:
-    found: exp.Expr = exp.maybe_parse(formula, dialect="duckdb")
-    return found
+_formula = cache(parsed)
 
 
 def _quantile(node: exp.Expr) -> Quantile | None:
@@ -413,7 +410,12 @@ def _not_null(value: exp.Expr) -> list[exp.Expr]:
     when = only_branch(value, zero=False)
     if when is not None:
         return [*conjuncts(when[0]), *_not_null(when[1])]
-    return [exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))]
+    return [is_known(value)]
+
+
+def is_known(value: exp.Expr) -> exp.Expr:
+    """Return the condition that a value is not NULL."""
+    return exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))
 
 
 def _without_sign(value: exp.Expr) -> tuple[exp.Expr, bool]:

@@ -47,6 +47,7 @@ from duckdb_priv.ordinary.names import (
     named,
     nodes,
     raw,
+    split,
     table_alias,
     text,
 )
@@ -291,8 +292,9 @@ class Estimation:
         value = quantile.value.unnest()
         for name in ("having", "qualify", "order", "distinct", "windows", "limit", "offset"):
             select.set(name, None)
-        known = exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.Null()))
-        select.where(known, *(each.copy() for each in quantile.conditions), copy=False)
+        select.where(
+            aggregates.is_known(value), *(each.copy() for each in quantile.conditions), copy=False
+        )
         if select.args.get("group") is None:
             select.set("group", exp.Group(expressions=[]))
         select.args["group"].append("expressions", value.copy())
@@ -336,6 +338,10 @@ class Estimation:
             of_all=set() in sets,
             joined=bool(joins),
             sensitive_keys=frozenset(name for name, each in kinds.items() if Kind.SENSITIVE in each),
+            laws={
+                each.name: self.names.fresh(f"{each.name}_law")
+                for each in self.cells.attributes.values()
+            },
             separable=separable,
             partly_unknown=any(
                 self.connection.partly_unknown(self.release, each)
@@ -491,8 +497,8 @@ class Estimation:
 
     def sum(self, of: Sum) -> exp.Expr:
         """Return the column with the estimate of a sum."""
-        public, factors = self._split(of.factors)
-        before, conditions = self._split(of.conditions)
+        public, factors = split(of.factors, self._is_public)
+        before, conditions = split(of.conditions, self._is_public)
         depends = [self.cells.kind(each) for each in (*factors, *conditions)]
         public_parts = not any(Kind.SENSITIVE in each for each in depends)
         measure = Measure(
@@ -514,9 +520,8 @@ class Estimation:
         parts = (of.argument, *of.conditions)
         if not self._exact or any(Kind.SENSITIVE in self.cells.kind(each) for each in parts):
             raise aggregates.refusal("count(DISTINCT …)" if of.distinct else of.name)
-        public = self.cells.kind(of.argument) is Kind.PUBLIC
-        before, conditions = self._split(of.conditions)
-        if of.distinct or not public:
+        before, conditions = split(of.conditions, self._is_public)
+        if of.distinct or not self._is_public(of.argument):
             before, conditions = [], list(of.conditions)
             argument = self.cells.written(of.argument)
         else:
@@ -525,10 +530,8 @@ class Estimation:
         found = (of.name, argument, filtered(when), of.distinct)
         return self._added(self.plain, found, of.name)
 
-    def _split(self, parts: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
-        """Split factors or conditions into those with public columns only, and others."""
-        public = [each for each in parts if self.cells.kind(each) is Kind.PUBLIC]
-        return public, [each for each in parts if each not in public]
+    def _is_public(self, part: exp.Expr) -> bool:
+        return self.cells.kind(part) is Kind.PUBLIC
 
     def _cell(self, name: str) -> str:
         return f"{text(self.source.alias)}.{text(name)}"

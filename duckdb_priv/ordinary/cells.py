@@ -10,7 +10,15 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from duckdb_priv.ordinary.names import DUCKDB, Names, column, filtered, select_sql, text
+from duckdb_priv.ordinary.names import (
+    DUCKDB,
+    Names,
+    StepColumns,
+    column,
+    filtered,
+    select_sql,
+    text,
+)
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.scope import MARK, Kind, Scope
 from duckdb_priv.sqltext.numbers import KNOWN_OF_NUMBERS, as_number
@@ -45,8 +53,8 @@ class Cells:
         self.scale_key = ""
         """The column with the strength of perturbation, if an attribute needs it."""
         self._keys: dict[str, tuple[str, exp.Expr]] = {}
-        self._sums: dict[str, str] = {}
         self._names = Names({name.lower() for name in (*taken, *self.release.columns)})
+        self._sums = StepColumns(self._names)
         self.weight, self.shown = self._names.fresh("weight"), self._names.fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the reported one."""
 
@@ -95,16 +103,16 @@ class Cells:
         found = (f"sum({product})" if product else "count(*)") + filtered(map(text, conditions))
         if product and not factors:
             found = f"coalesce({found}, 0)"
-        return self._column(found, "n" if not factors and not conditions else "sum")
+        return self._sums.name(found, "n" if not factors and not conditions else "sum")
 
     def aggregate(self, name: str, argument: exp.Expr, conditions: Sequence[exp.Expr]) -> str:
         """Return the column with any other aggregate over the rows of a cell."""
-        return self._column(f"{name}({text(argument)}){filtered(map(text, conditions))}", name)
+        return self._sums.name(f"{name}({text(argument)}){filtered(map(text, conditions))}", name)
 
     @property
     def columns(self) -> list[str]:
         """The columns of a cell, except the reported values."""
-        return [*(name for name, _ in self._keys.values()), *self._sums.values()]
+        return [*(name for name, _ in self._keys.values()), *self._sums.found.values()]
 
     def sql(self) -> str:
         """Write the query of the cells."""
@@ -114,9 +122,8 @@ class Cells:
             for name, each in self._keys.values()
         ]
         reported = [self._qualified(each.column) for each in self.attributes.values()]
-        sums = [f"{found} AS {text(name)}" for found, name in self._sums.items()]
         return select_sql(
-            [*named, *reported, *sums],
+            [*named, *reported, *self._sums.selected],
             text(self.source.node),
             [text(each) for each in self.conditions],
             ["ALL"] if named or reported else [],
@@ -145,11 +152,6 @@ class Cells:
         found = column(self._keys[written][0], self.source.alias)
         found.meta[MARK] = self.source.number
         return found
-
-    def _column(self, found: str, stem: str) -> str:
-        if found not in self._sums:
-            self._sums[found] = self._names.fresh(stem)
-        return self._sums[found]
 
 
 def _is_value(node: exp.Expr) -> bool:

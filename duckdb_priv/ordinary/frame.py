@@ -90,6 +90,8 @@ class Frame:
     """Whether the SELECT joins other tables."""
     sensitive_keys: frozenset[str]
     """Keys that depend on attributes."""
+    laws: Mapping[str, str]
+    """Names of the queries of the attributes' numbers, by attribute."""
     separable: bool
     """Whether every key and every condition depends on public columns alone, or on attributes alone."""
     partly_unknown: bool = False
@@ -101,7 +103,8 @@ class Frame:
 
     def estimates(self, table: str) -> Steps:
         """Return the steps that compute the estimates; the last one is called ``table``."""
-        cells, laws = self.names.fresh("cells"), self.laws()
+        cells = self.names.fresh("cells")
+        classes = self.classes(text(cells), self.cells.columns)
         selected = self.selected_keys_of(self.keys)
         for name, each in self.measures.items():
             selected.append(f"{self.estimate(each, _sum)} AS {text(name)}")
@@ -111,14 +114,9 @@ class Frame:
                 f"{kind}({'DISTINCT ' * distinct}{argument}){filter_sql} AS {text(name)}"
             )
         return [
-            *self.law_steps(laws),
+            *self.law_steps(),
             (cells, self.cells.sql()),
-            (
-                table,
-                self.select(
-                    selected, self.classes(text(cells), laws, self.cells.columns), self.groups
-                ),
-            ),
+            (table, self.select(selected, classes, self.groups)),
         ]
 
     def refuse_too_much(self) -> None:
@@ -137,37 +135,30 @@ class Frame:
                 hint="group by fewer or coarser public columns, such as age // 10, and ask for one attribute at a time",
             )
 
-    def laws(self) -> dict[str, str]:
-        """Return new names for the queries of the attributes' numbers."""
-        names = [each.name for each in self.cells.attributes.values()]
-        return {each: self.names.fresh(f"{each}_law") for each in names}
-
     def selected_keys_of(self, names: Iterable[str]) -> list[str]:
         """Return group keys as items of a SELECT over the classes."""
         keys = [(text(name), self.keys[name]) for name in names]
         return [sql if sql.rpartition(".")[2] == name else f"{sql} AS {name}" for name, sql in keys]
 
-    def law_steps(self, laws: Mapping[str, str], more: Sequence[str] = ()) -> Steps:
+    def law_steps(self, more: Sequence[str] = ()) -> Steps:
         """Return the steps that read the numbers of each attribute; ``more`` names additional numbers."""
         return [
-            (laws[each.name], law_sql(self.connection, self.release, each, more))
+            (self.laws[each.name], law_sql(self.connection, self.release, each, more))
             for each in self.cells.attributes.values()
         ]
 
     def classes(
         self,
         cells: str,
-        laws: Mapping[str, str],
         columns: Sequence[str],
         positions: Sequence[str] = (),
         shrinkage: str = "",
     ) -> str:
         """Write the classes: each cell with every combination of true values of its rows, and their weight.
 
-        ``laws`` names the query of each attribute's numbers. The combination of the reported values is marked as shown.
-        ``columns`` are those of the cells that are kept, ``positions`` columns that identify the combination, and
-        ``shrinkage`` a column with the part of its value's noise that the published histogram shares. An unknown
-        weight is NaN.
+        The combination of the reported values is marked as shown. ``columns`` are those of the cells that are kept,
+        ``positions`` columns that identify the combination, and ``shrinkage`` a column with the part of its value's
+        noise that the published histogram shares. An unknown weight is NaN.
         """
         attributes = list(self.cells.attributes.values())
         scale = f"c.{text(self.cells.scale_key)}" if self.cells.scale_key else "1"
@@ -175,7 +166,7 @@ class Frame:
         weights, shown, where = [], [], []
         tables = f"{cells} AS c"
         for number, attribute in enumerate(attributes, start=1):
-            numbers, reported = text(laws[attribute.name]), f"c.{text(attribute.column)}"
+            numbers, reported = text(self.laws[attribute.name]), f"c.{text(attribute.column)}"
             x, y = (f"x{number}", f"y{number}") if len(attributes) > 1 else ("x", "y")
             weights.append(weight_sql(attribute, reported, x, y, scale))
             by_report = f"{y}." in weights[-1]

@@ -20,8 +20,8 @@ from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import combination, interval, ordinary, other, quotient
 from duckdb_priv.ordinary.aggregates import is_zero, only_branch
 from duckdb_priv.ordinary.frame import Frame, Steps
-from duckdb_priv.ordinary.names import column, named, nodes, select_sql, text
-from duckdb_priv.ordinary.records import Records, StepColumns
+from duckdb_priv.ordinary.names import StepColumns, column, named, nodes, select_sql, text
+from duckdb_priv.ordinary.records import Records
 from duckdb_priv.ordinary.scope import ESTIMATED
 from duckdb_priv.ordinary.sums import TABLE, Sums
 from duckdb_priv.ordinary.windows import TABLE as LAW
@@ -219,15 +219,15 @@ class Intervals:
 
     def steps(self, table: str) -> Steps:
         """Return the steps that compute the estimates and their intervals; the last one is called ``table``."""
-        names, laws = self.frame.names, self.frame.laws()
+        names = self.frame.names
         estimates = names.fresh("estimates")
         found = [
-            *self.frame.law_steps(laws, self._numbers()),
-            *self._records.steps(laws, estimates),
+            *self.frame.law_steps(self._numbers()),
+            *self._records.steps(estimates),
         ]
         if self.windows.columns.found:
             inner, estimates = estimates, names.fresh("windows")
-            found += self._window_steps(inner, estimates, laws)
+            found += self._window_steps(inner, estimates)
         if self._together:
             inner, estimates = estimates, names.fresh("together")
             found.append(
@@ -236,7 +236,7 @@ class Intervals:
         tables, of_sets = text(estimates), ""
         if self.sums.laws.columns:
             of_sets = text(names.fresh("laws"))
-            found.append((of_sets, self.sums.laws.sql(laws)))
+            found.append((of_sets, self.sums.laws.sql()))
             same = " AND ".join(
                 f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
                 for key in self.sums.laws.keys
@@ -309,9 +309,9 @@ class Intervals:
         reads = self.windows.reads_law or self._records.of_histogram
         return [*found, "own", "other"] if reads else found
 
-    def _window_steps(self, estimates: str, table: str, laws: Mapping[str, str]) -> Steps:
+    def _window_steps(self, estimates: str, table: str) -> Steps:
         """Return the steps of windows over estimates; a column that depends on other columns is one step later."""
-        law = text(next(iter(laws.values()), ""))
+        law = text(next(iter(self.frame.laws.values()), ""))
         layers: list[dict[str, str]] = [{}]
         for sql, name in self.windows.columns.found.items():
             if any(re.search(rf"\b{each}\b", sql) for each in layers[-1]):

@@ -18,7 +18,16 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary import aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import Names, Node, first, has_only, named, nodes, table_alias
+from duckdb_priv.ordinary.names import (
+    Names,
+    Node,
+    first,
+    has_only,
+    named,
+    nodes,
+    split,
+    table_alias,
+)
 from duckdb_priv.ordinary.scope import (
     MARK,
     FromItem,
@@ -323,7 +332,7 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
         [_renumbered(part.copy(), numbers) for part in aggregates.conditions_of(each.select)]
         for each in inner
     ]
-    common, left = _split(
+    common, left = split(
         aggregates.conditions_of(select), lambda each: all(each in one for one in given)
     )
     last: list[exp.Expr] = []
@@ -332,7 +341,7 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
         keys = group_keys(select.copy(), ())
         attributes = set(source.release.attributes)
         key_columns = {each.name.lower() for each in keys if isinstance(each, exp.Column)}
-        last, left = _split(left, lambda each: _is_of(each, key_columns))
+        last, left = split(left, lambda each: _is_of(each, key_columns))
         of_attributes = any(first(each, exp.Query) or _columns(each) & attributes for each in keys)
         if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
             return []
@@ -350,13 +359,6 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
     select.set("where", exp.Where(this=exp.and_(*common)) if common else None)
     select.qualify(*last, copy=False)
     return [each.select for each in inner]
-
-
-def _split(
-    parts: list[exp.Expr], meets: Callable[[exp.Expr], bool]
-) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    found = [each for each in parts if meets(each)]
-    return found, [each for each in parts if each not in found]
 
 
 def _asks_within(condition: exp.Expr, scopes: Mapping[int, Scope]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeVar
@@ -53,6 +53,12 @@ def text(node: exp.Expr | str) -> str:
     return str(found).replace(LINE, " ")
 
 
+def parsed(sql: str) -> exp.Expr:
+    """Read an expression or a query in DuckDB's SQL."""
+    found: exp.Expr = sqlglot.parse_one(sql, dialect=DUCKDB)
+    return found
+
+
 @cache
 def _name(name: str) -> str:
     return str(named(name).sql(DUCKDB))
@@ -80,6 +86,14 @@ def tables_in(query: exp.Expr) -> list[exp.Table]:
 def first(node: exp.Expr, *types: type[Node]) -> Node | None:
     """Return the first of `nodes`, if there is any."""
     return next(nodes(node, *types), None)
+
+
+def split(
+    parts: Sequence[exp.Expr], meets: Callable[[exp.Expr], bool]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Split expressions into those that meet a condition, and others."""
+    found = [each for each in parts if meets(each)]
+    return found, [each for each in parts if each not in found]
 
 
 def has_only(node: exp.Expr, names: Collection[str]) -> bool:
@@ -163,3 +177,30 @@ class Names:
             name = f"{stem}_{number}"
         self.taken.add(name.lower())
         return name
+
+
+@dataclass
+class StepColumns:
+    """The columns of one step, by their SQL."""
+
+    taken: Names
+    found: dict[str, str] = field(default_factory=dict)
+
+    def name(self, sql: str, stem: str) -> str:
+        """Return the name of an expression's column; add the column if it does not exist."""
+        if sql not in self.found:
+            self.found[sql] = self.taken.fresh(stem)
+        return self.found[sql]
+
+    def take(self, sql: str, stem: str) -> str:
+        """Return the column of an expression, quoted if necessary."""
+        return text(self.name(sql, stem))
+
+    def sql(self, name: str) -> str:
+        """Return the expression of a column."""
+        return next(sql for sql, each in self.found.items() if text(each) == name)
+
+    @property
+    def selected(self) -> list[str]:
+        """The columns as items of a SELECT list."""
+        return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]

@@ -9,13 +9,12 @@ from functools import cache, cached_property
 from typing import Any
 
 import duckdb
-import sqlglot
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS, Form
 from duckdb_priv.ordinary.kept import kept_of, run
-from duckdb_priv.ordinary.names import nodes, raw, table_alias, tables_in, text, written
+from duckdb_priv.ordinary.names import nodes, parsed, raw, table_alias, tables_in, text, written
 from duckdb_priv.release.catalog import stated_blocks, stated_constants
 from duckdb_priv.release.model import Blocks
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -182,7 +181,7 @@ class ConnectedTables:
             return None
         keys = ((*place, table.name.lower()) for place in self._places(table))
         key = next((each for each in keys if each in self._views), None)
-        created = sqlglot.parse_one(self._views[key], dialect="duckdb") if key else None
+        created = parsed(self._views[key]) if key else None
         if key is None or not isinstance(created, exp.Create):
             return None
         query = created.expression

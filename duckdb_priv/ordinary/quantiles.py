@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sqlglot import exp
-
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
 from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.intervals import Intervals, Together
-from duckdb_priv.ordinary.names import LINE, Names, select_sql, text
+from duckdb_priv.ordinary.names import LINE, Names, parsed, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, place, sections
 
@@ -116,9 +114,7 @@ def _moments(intervals: Intervals, n: str, places: Mapping[str, str]) -> dict[st
     """Return the columns with the variances of running totals and totals of a count."""
     windows = intervals.windows
     running, total = (
-        windows.replaced(
-            exp.maybe_parse(f"sum({places['n']}) OVER ({over})", dialect="duckdb")
-        ).name
+        windows.replaced(parsed(f"sum({places['n']}) OVER ({over})")).name
         for over in (f"{places['by']}ORDER BY {places['value']}", places["by_all"])
     )
     return {

@@ -11,7 +11,7 @@ several records, sampled or copied rows, and weights from the published histogra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, reduce
 
 from sqlglot import exp
@@ -19,32 +19,19 @@ from sqlglot import exp
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS
 from duckdb_priv.ordinary.frame import Frame, Steps
-from duckdb_priv.ordinary.names import Names, all_of, filtered, indented, nodes, select_sql, text
+from duckdb_priv.ordinary.names import (
+    Names,
+    StepColumns,
+    all_of,
+    filtered,
+    indented,
+    nodes,
+    parsed,
+    select_sql,
+    text,
+)
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, sections
-
-
-@dataclass
-class StepColumns:
-    """The columns of one step, by their SQL."""
-
-    taken: Names
-    found: dict[str, str] = field(default_factory=dict)
-
-    def take(self, sql: str, stem: str) -> str:
-        """Return the column of an expression; add it if it does not exist."""
-        if sql not in self.found:
-            self.found[sql] = self.taken.fresh(stem)
-        return text(self.found[sql])
-
-    def sql(self, name: str) -> str:
-        """Return the expression of a column."""
-        return next(sql for sql, each in self.found.items() if text(each) == name)
-
-    @property
-    def selected(self) -> list[str]:
-        """The columns as items of a SELECT list."""
-        return [f"{sql} AS {text(name)}" for sql, name in self.found.items()]
 
 
 class Records:
@@ -348,8 +335,8 @@ class Records:
             found.append(f"{value} AS {text(name)}")
         return found
 
-    def steps(self, laws: Mapping[str, str], table: str) -> Steps:
-        """Return the steps; the last, ``table``, has the estimates. ``laws`` names the queries of numbers."""
+    def steps(self, table: str) -> Steps:
+        """Return the steps; the last, ``table``, has the estimates."""
         frame, of = self.frame, self.frame.cells
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
@@ -361,7 +348,7 @@ class Records:
             groups = [*carried, *map(frame.column, apart), *frame.groups]
         sets = [f"{frame.level} AS {text(self._set)}"] * frame.subtotals
         columns = [*of.columns, self._cell_number]
-        classes = frame.classes(text(cells), laws, columns, self._positions, self._shrinkage)
+        classes = frame.classes(text(cells), columns, self._positions, self._shrinkage)
         selected = [*frame.selected_keys_of(frame.keys), *carried, *sets, *self._outcomes.selected]
         keys = [*map(text, frame.keys), *[text(self._set)] * frame.subtotals]
         numbered = [f"row_number() OVER () AS {text(self._cell_number)}", "*"]
@@ -394,7 +381,7 @@ def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> s
     if keys is not None:
         order = order.copy()
         for column in list(nodes(order, exp.Column)):
-            column.replace(exp.maybe_parse(keys[column.name], dialect="duckdb"))
+            column.replace(parsed(keys[column.name]))
     return f" {text(order)}"
 
 

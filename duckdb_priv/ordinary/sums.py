@@ -9,7 +9,7 @@ variance is known. Source: Wilson (1927); ``mechanism/score_interval.md``, ``mec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -31,7 +31,7 @@ from duckdb_priv.estimator.set_formulas import (
     share_of_table,
 )
 from duckdb_priv.ordinary.frame import Measure
-from duckdb_priv.ordinary.names import filtered, indented, select_sql, text
+from duckdb_priv.ordinary.names import filtered, indented, parsed, select_sql, text
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import (
     Records,
@@ -85,10 +85,10 @@ class Laws:
         there = self._frame.connection.numbers(self._frame.release)
         return [*of_value, *(each for each in TERMS if each in there)]
 
-    def sql(self, laws: Mapping[str, str]) -> str:
-        """Write the query of the laws; ``laws`` names the queries of the attributes' numbers."""
+    def sql(self) -> str:
+        """Write the query of the laws."""
         cells, keys, by_report, of_sets = self._frame.cells, list(map(text, self.keys)), [], []
-        reports, carried = self._reports(laws)
+        reports, carried = self._reports()
         for name, law in self.columns.items():
             when = filtered(self._records.measures[name].conditions)
             h, within = text(f"{name}_h"), text(f"{name}_in")
@@ -99,7 +99,7 @@ class Laws:
                 by_report.append(f"coalesce({found}{when}, {none}) AS {within}")
             of_sets.append(f"{self._of_set(h, within)} AS {text(law)}")
         classes = replace(self._frame, partly_unknown=False).classes(
-            indented(reports), laws, ["y_place", *carried]
+            indented(reports), ["y_place", *carried]
         )
         by_report += [f"any_value({each}) AS {each}" for each in carried]
         of_reports = select_sql(
@@ -114,7 +114,7 @@ class Laws:
     def _blocks(self) -> bool:
         return not self.of_product and self._attributes[0].blocks is not None
 
-    def _reports(self, laws: Mapping[str, str]) -> tuple[str, list[str]]:
+    def _reports(self) -> tuple[str, list[str]]:
         """Write the possible reports as cells, with columns that are carried along to their laws."""
         if self.of_product:
             source, tables, columns, shares = self._frame.cells.source, [], [], []
@@ -131,7 +131,7 @@ class Laws:
             columns += [f"{' * '.join(shares)} AS y_share", "row_number() OVER () AS y_place"]
             return select_sql(columns, " CROSS JOIN ".join(tables)), ["y_share"]
         (attribute,) = self._attributes
-        law, column = text(laws[attribute.name]), text(attribute.column)
+        law, column = text(self._frame.laws[attribute.name]), text(attribute.column)
         if attribute.blocks:
             selected = [f"b AS {column}", "b AS y_place", "own AS y_own", "other AS y_other"]
             numbers = f"(SELECT any_value(own) AS own, any_value(other) AS other FROM {law})"
@@ -302,7 +302,7 @@ class Sums:
         """Return the fields from which a mean and its interval are computed."""
         records, cells = self._records, self._frame.cells
         of, counted = records.measures[total], records.measures[count]
-        amount, ends = _parsed(" * ".join(map(_double, of.public))), {}
+        amount, ends = parsed(" * ".join(map(_double, of.public))), {}
         for name, which in (("least", "min"), ("most", "max")):
             found = records.cell(cells.aggregate(which, amount.copy(), counted.before))
             ends[name] = records.estimates.take(f"{which}({found})", which)
@@ -340,7 +340,7 @@ class Sums:
         }
         if of.public:
             product = " * ".join(_double(each) for each in of.public)
-            above, below = (_parsed(f"{product} {sign} 0") for sign in "><")
+            above, below = (parsed(f"{product} {sign} 0") for sign in "><")
             given["total"] = self._total(of, above)
             given["opposite"] = f"-{self._total(of, below)}"
         if self._kind(of) == "once" if once is None else once:
@@ -392,7 +392,7 @@ class Sums:
         product = " * ".join(each for each in factors if each)
         if not product:
             return "1e0"
-        cell = self._records.cell(cells.aggregate("max", _parsed(f"abs({product})"), of.before))
+        cell = self._records.cell(cells.aggregate("max", parsed(f"abs({product})"), of.before))
         least = "0" if of.public else "1"
         return self._records.estimates.take(f"coalesce(max({cell}), {least})", "largest")
 
@@ -428,11 +428,6 @@ def _shown(attribute: Attribute) -> int:
 def _double(value: exp.Expr) -> str:
     # Sums of what is no number raise their own error (Cells.sum).
     return f"TRY_CAST({text(value)} AS DOUBLE)"
-
-
-def _parsed(sql: str) -> exp.Expr:
-    found: exp.Expr = exp.maybe_parse(sql, dialect="duckdb")
-    return found
 
 
 def _is_there(condition: exp.Expr, amounts: Factors) -> bool:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
-from duckdb_priv.ordinary.names import column, first, nodes, text
-from duckdb_priv.ordinary.records import Records, StepColumns, formula
+from duckdb_priv.ordinary.names import StepColumns, column, first, nodes, text
+from duckdb_priv.ordinary.records import Records, formula
 
 RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
@@ -139,10 +139,10 @@ class Windows:
             total, number = node.copy(), node.copy()
             total.set("this", exp.Sum(this=node.this.this.copy()))
             number.set("this", exp.Count(this=node.this.this.copy()))
-            groups = column(self.columns.take(text(number), "groups").strip('"'))
+            groups = column(self.columns.name(text(number), "groups"))
             return exp.paren(exp.Div(this=self._column(total), expression=groups))
         window = self._understood(node)
-        name = self.columns.take(text(node), "total").strip('"')
+        name = self.columns.name(text(node), "total")
         self.found[name] = window
         return column(name)
 
