@@ -331,7 +331,7 @@ class Estimation:
         for key in [key for element in elements for key in grouped_by(element)]:
             key.replace(column(self._keys[key]))
         frame = Frame(
-            self.connection, self.names, self.release, self.source.alias, self.cells, self.measures, self.plain, keys,
+            self.connection, self.names, self.release, self.cells, self.measures, self.plain, keys,
             tables, where,
             groups=list(map(text, elements)),
             subtotals=any(not isinstance(each.unnest(), exp.Column) for each in elements),
@@ -381,14 +381,11 @@ class Estimation:
         if having is not None:
             select.set("where", exp.Where(this=having.this))
         # Parts of a set operation cannot have a WITH clause.
-        holder: exp.Expr = select
+        holder: exp.Query = select
         while isinstance(holder.parent, exp.SetOperation):
             holder = holder.parent
-        if holder.args.get("with_") is None:
-            holder.set("with_", exp.With(expressions=[]))
         for name, query in steps:
-            cte = exp.CTE(this=raw(query), alias=table_alias(name))
-            holder.args["with_"].append("expressions", cte)
+            holder.with_(table_alias(name), as_=raw(query), copy=False)
 
     def _noisy(self, items: Sequence[exp.Expr]) -> frozenset[str]:
         """Return the names of rewritten items that are estimates, in lower case."""
@@ -525,16 +522,13 @@ class Estimation:
             before, conditions = [], list(of.conditions)
             argument = self.cells.written(of.argument)
         else:
-            argument = self._cell(self.cells.aggregate(of.name, of.argument, before))
+            argument = self.cells.column(self.cells.aggregate(of.name, of.argument, before))
         when = [self.cells.written(each) for each in conditions]
         found = (of.name, argument, filtered(when), of.distinct)
         return self._added(self.plain, found, of.name)
 
     def _is_public(self, part: exp.Expr) -> bool:
         return self.cells.kind(part) is Kind.PUBLIC
-
-    def _cell(self, name: str) -> str:
-        return f"{text(self.source.alias)}.{text(name)}"
 
     def _added(self, columns: dict[str, T], found: T, stem: str) -> exp.Expr:
         """Return the column of what the estimates need; add it if it does not exist."""

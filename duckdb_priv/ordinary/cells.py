@@ -121,7 +121,7 @@ class Cells:
             + ("" if isinstance(each, exp.Column) and each.name == name else f" AS {text(name)}")
             for name, each in self._keys.values()
         ]
-        reported = [self._qualified(each.column) for each in self.attributes.values()]
+        reported = [self.column(each.column) for each in self.attributes.values()]
         return select_sql(
             [*named, *reported, *self._sums.selected],
             text(self.source.node),
@@ -138,9 +138,10 @@ class Cells:
     def given_scale(self) -> str:
         """The column of the scale, whatever its meaning."""
         assert self.release.scale is not None
-        return f"CAST({self._qualified(self.release.scale)} AS DOUBLE)"
+        return f"CAST({self.column(self.release.scale)} AS DOUBLE)"
 
-    def _qualified(self, name: str) -> str:
+    def column(self, name: str) -> str:
+        """Write a column of the table, or of its cells or classes, which have its alias."""
         return f"{text(self.source.alias)}.{text(name)}"
 
     def _key(self, expression: exp.Expr) -> exp.Expr:

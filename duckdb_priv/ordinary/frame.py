@@ -69,7 +69,6 @@ class Frame:
     connection: ConnectedTables
     names: Names
     release: Release
-    alias: str
     cells: Cells
     measures: Mapping[str, Measure]
     """Sums over records, by their columns in the estimates."""
@@ -195,12 +194,10 @@ class Frame:
 
     def select(self, selected: Sequence[str], classes: str, groups: Sequence[str]) -> str:
         """Write a SELECT over the classes."""
-        tables = self.tables.replace(CLASSES, f"{indented(classes)} AS {text(self.alias)}")
+        tables = self.tables.replace(
+            CLASSES, f"{indented(classes)} AS {text(self.cells.source.alias)}"
+        )
         return select_sql(selected, tables, self.where, groups)
-
-    def column(self, name: str) -> str:
-        """Write a column of the classes."""
-        return f"{text(self.alias)}.{text(name)}"
 
     def is_public(self, of: Measure) -> bool:
         """Whether a sum is exact in some groups among subtotals, and an estimate in others."""
@@ -213,7 +210,7 @@ class Frame:
         grouping(). A count is summed in steps of a power of two. So it has no rounding error that depends on the order
         of the sum, and counts of the same records are equal to the last digit.
         """
-        cell, weight, shown = map(self.column, (of.cell, self.cells.weight, self.cells.shown))
+        cell, weight, shown = map(self.cells.column, (of.cell, self.cells.weight, self.cells.shown))
         conditions = list(of.conditions)
         if of.before and not of.public and of.zero is Zero.NEVER:
             # The number of its records decides whether a cell has a summed one.

@@ -20,9 +20,9 @@ from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import combination, interval, ordinary, other, quotient
 from duckdb_priv.ordinary.aggregates import is_zero, only_branch
 from duckdb_priv.ordinary.frame import Frame, Steps
-from duckdb_priv.ordinary.names import StepColumns, column, named, nodes, select_sql, text
+from duckdb_priv.ordinary.names import StepColumns, column, nodes, select_sql, text
 from duckdb_priv.ordinary.records import Records
-from duckdb_priv.ordinary.scope import ESTIMATED
+from duckdb_priv.ordinary.scope import ESTIMATED, called
 from duckdb_priv.ordinary.sums import TABLE, Sums
 from duckdb_priv.ordinary.windows import TABLE as LAW
 from duckdb_priv.ordinary.windows import Windows
@@ -213,8 +213,7 @@ class Intervals:
                 self.with_ends.append(number)
                 for end in ENDS:
                     value = exp.Dot(this=column(ends), expression=exp.to_identifier(end))
-                    name = named(f"{item.alias_or_name}_{end}").copy()
-                    found.append(exp.Alias(this=value, alias=name))
+                    found.append(called(value, f"{item.alias_or_name}_{end}"))
         return found
 
     def steps(self, table: str) -> Steps:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, reduce
+from functools import reduce
 
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
 from duckdb_priv.estimator.forms import FORMS
+from duckdb_priv.estimator.set_formulas import ordinary
 from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.names import (
     Names,
@@ -31,7 +32,7 @@ from duckdb_priv.ordinary.names import (
     text,
 )
 from duckdb_priv.sqltext.quoting import literal
-from duckdb_priv.sqltext.templates import fill, sections
+from duckdb_priv.sqltext.templates import fill
 
 
 class Records:
@@ -150,7 +151,7 @@ class Records:
         if self.frame.joined:
             # With joins, a record may be in several groups.
             parts = [self.frame.keys[each] for each in partition]
-            parts += map(self.frame.column, (self._cell_number, *self._positions))
+            parts += map(self.frame.cells.column, (self._cell_number, *self._positions))
             w = self._total(self._outcomes, w, parts, _ordered(order, self.frame.keys))
         found = self._over_rows(one, two, self._estimated(v), total, self._product(v, w))
         return self.estimates.take(f"coalesce({found}, 0)", "covariance")
@@ -297,11 +298,11 @@ class Records:
         frame, cell = self.frame, self.measures[name].cell
         self.cell(cell)
         parts = [*frame.keys.values(), *[frame.level] * frame.subtotals]
-        parts.append(frame.column(self._positions[0]))
+        parts.append(frame.cells.column(self._positions[0]))
         added = self._outcomes.sql(self._added(name))
-        times = f" * {frame.column(factor)}" if factor else ""
+        times = f" * {frame.cells.column(factor)}" if factor else ""
         return self._outcomes.take(
-            f"coalesce(sum({frame.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
+            f"coalesce(sum({frame.cells.column(cell)} * {added}) OVER (PARTITION BY {', '.join(parts)}), 0)"
             f" / {self.constant('rows')}{times}",
             "mean",
         )
@@ -341,11 +342,13 @@ class Records:
         written = [f"{self._estimate(name)} AS {text(name)}" for name in self.measures]
         written += self._plain_columns()
         cells, outcomes, records = map(frame.names.fresh, ("cells", "outcomes", "records"))
-        carried = [frame.column(each) for each in (self._cell_number, of.weight, *self._from_cells)]
+        carried = [
+            frame.cells.column(each) for each in (self._cell_number, of.weight, *self._from_cells)
+        ]
         groups: list[str] = []
         if self._several:
             apart = [*self._positions, *[self._shrinkage] * self.of_histogram]
-            groups = [*carried, *map(frame.column, apart), *frame.groups]
+            groups = [*carried, *map(frame.cells.column, apart), *frame.groups]
         sets = [f"{frame.level} AS {text(self._set)}"] * frame.subtotals
         columns = [*of.columns, self._cell_number]
         classes = frame.classes(text(cells), columns, self._positions, self._shrinkage)
@@ -385,21 +388,6 @@ def _ordered(order: exp.Expr | None, keys: Mapping[str, str] | None = None) -> s
     return f" {text(order)}"
 
 
-@cache
-def _formulas() -> Mapping[str, str]:
-    return sections("analyst/ordinary", "intervals")
-
-
-def formula(name: str, struct: str = "m", /, **values: str) -> str:
-    """Write a formula of ``sql/analyst/ordinary/intervals.sql`` over a struct of values.
-
-    >>> formula("kept", share="0.5", k="0.8")
-    '[((1 - m.share * m.k) ** 2 + 2 * m.share * (1 - m.share) * m.k ** 2) FOR m IN [{share: 0.5, k: 0.8}]][1]'
-    """
-    fields = ", ".join(f"{each}: {value}" for each, value in values.items())
-    return f"[{_formulas()[name]} FOR {struct} IN [{{{fields}}}]][1]"
-
-
 def inflation(scale: str) -> str:
     """Write the factor by which copying increases a record's part of the variance, by its scale."""
-    return fill(_formulas()["inflation"], {"scale": scale})
+    return fill(ordinary("inflation"), {"scale": scale})

@@ -104,7 +104,7 @@ class Laws:
         by_report += [f"any_value({each}) AS {each}" for each in carried]
         of_reports = select_sql(
             [*self._frame.selected_keys_of(self.keys), *by_report],
-            f"{indented(classes)} AS {text(self._frame.alias)}",
+            f"{indented(classes)} AS {text(self._frame.cells.source.alias)}",
             self._frame.where,
             [*keys, "y_place"],
         )
@@ -162,7 +162,7 @@ class Laws:
             law, given = "law", {"known": f"CASE WHEN count_if({within}) = 1 THEN {known} END"}
             given["inside"] = f"avg({h}) FILTER (WHERE {within})"
             given["outside"] = f"avg({h}) FILTER (WHERE NOT {within})"
-        return f"[{ordinary(law)} FOR k IN [{struct(**given)}]][1]"
+        return let("k", ordinary(law), **given)
 
 
 class Sums:
@@ -181,7 +181,7 @@ class Sums:
         of, known = self._records.measures[name], self._has_test(name)
         if known and not self._records.traits.baseline:
             tested = functional(self._form, self._kind(of), of_product=self._product)
-            return f"[{tested} FOR s IN [{struct(**self._sums(name))}]][1]"
+            return let("s", tested, **self._sums(name))
         given = self._other(name, of_groups=known)
         return let("s", other("count" if of.counts else "sum"), **given)
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 from duckdb_priv.estimator.weights import numbers_of, weight
 from duckdb_priv.ordinary.aggregates import conditions_of, has_aggregates
 from duckdb_priv.ordinary.grouping import group_keys, has_sets
-from duckdb_priv.ordinary.names import LINE, named, nodes, parsed, text
+from duckdb_priv.ordinary.names import LINE, nodes, parsed, table_alias, text
 from duckdb_priv.ordinary.published import Attribute, ConnectedTables, Release
 from duckdb_priv.ordinary.scope import PURE, Kind, Scope, has_own, holder
 
@@ -87,5 +87,5 @@ def list_values(scope: Scope, connection: ConnectedTables) -> None:
         for each in named_here.values()
     )
     query = parsed(f"SELECT * FROM {', '.join(domains)}")
-    alias = exp.TableAlias(this=named(source.alias).copy())
-    select.set("from_", exp.From(this=exp.Subquery(this=query, alias=alias)))
+    rows = exp.Subquery(this=query, alias=table_alias(source.alias))
+    select.set("from_", exp.From(this=rows))

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckdb_priv.errors import QueryRefused
+from duckdb_priv.estimator.lets import let
+from duckdb_priv.estimator.set_formulas import ordinary
 from duckdb_priv.ordinary.names import StepColumns, column, first, nodes, text
-from duckdb_priv.ordinary.records import Records, formula
+from duckdb_priv.ordinary.records import Records
 
 RANKS = (
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist,
@@ -123,7 +125,8 @@ class Windows:
         share = f"least({records.rows(one)} / {records.constant('rows')}, 1)"
         share = records.estimates.take(share, "share")
         least = f"(SELECT 1 - max(own - other) FROM {TABLE})"
-        return self.columns.take(f"{formula('kept', share=share, k=least)} * {covariance}", "kept")
+        kept = let("m", ordinary("kept"), share=share, k=least)
+        return self.columns.take(f"{kept} * {covariance}", "kept")
 
     def _column(self, node: exp.Window) -> exp.Expr:
         if self._chosen:
