@@ -264,6 +264,14 @@ def test_it_is_refused_where_the_shared_noise_is_not_known(con):
         con.execute("FROM priv.reconstructed_change('r', 'older')")
 
 
+@pytest.mark.parametrize("name", ["one", "rows_moved", "towards", "z"])
+def test_a_group_column_may_have_any_name(analyst, name):
+    """Also one that the query uses."""
+    query = "FROM third.priv.reconstructed_change('r', 'first', database := 'third', group_columns := '{}')"
+    expected = analyst.execute(query.format("ward")).fetchall()
+    assert analyst.execute(query.format(f"ward AS {name}")).fetchall() == expected
+
+
 def test_no_name_is_one_of_the_query_inside():
     """DuckDB 1.2 takes a part of the query inside for the one of the same name outside."""
     outside = set(NAMED.findall(read("analyst/fragments", "change")))

@@ -12,7 +12,7 @@ WITH read AS MATERIALIZED (
         WHEN since.rows_moved IS NULL
             THEN error('how many rows of "' || @release@ || '" moved since that version is not known'
                 || chr(10) || 'Hint: count both versions, and add the squares of their errors')
-        ELSE since.rows_moved END AS rows_moved
+        ELSE since.rows_moved END AS _priv_rows_moved
     FROM read JOIN {database}priv.release AS this ON found AND this.release = @release@
     LEFT JOIN {older}priv.release AS that ON that.release = this.release
     LEFT JOIN (
@@ -61,19 +61,19 @@ WITH read AS MATERIALIZED (
 ), noise AS (
     SELECT unnest(@values@)::@type@ AS _priv_valued, @largest@ AS _priv_largest, @step@ AS _priv_step, @least@ AS _priv_least, @hidden@ AS _priv_hidden
 ), moved AS (
-    SELECT *, least(_priv_more + _priv_fewer, CASE WHEN {whole} THEN rows_moved
-        ELSE _priv_differing + greatest(rows_moved - (SELECT count(*) FROM differing), 0) END) AS _priv_moved
+    SELECT *, least(_priv_more + _priv_fewer, CASE WHEN {whole} THEN _priv_rows_moved
+        ELSE _priv_differing + greatest(_priv_rows_moved - (SELECT count(*) FROM differing), 0) END) AS _priv_moved
     FROM differences CROSS JOIN reported
 ), bounded AS (
     -- Whatever the records that moved have, their noise is at most that of the noisiest. Rows that are seen to differ tell more: their
     -- squares, what these vary by, and for each row that may hide behind another one the noise of a record that has the value. The law
     -- of fewer rows than five is too skew for what follows.
-    SELECT moved.* EXCLUDE (rows_moved, _priv_moved, _priv_squares), _priv_step, _priv_largest - _priv_least AS _priv_slope,
+    SELECT moved.* EXCLUDE (_priv_rows_moved, _priv_moved, _priv_squares), _priv_step, _priv_largest - _priv_least AS _priv_slope,
         CASE WHEN _priv_moved > 0 THEN _priv_largest * greatest(_priv_moved, 5) ELSE 0e0 END AS _priv_most,
         _priv_least * greatest(_priv_moved, 5) AS _priv_zero,
-        [coalesce(seen.square, 0) * _priv_step ** 2 + sqrt(coalesce(seen.fourth, 0)) * _priv_step ** 2
+        [coalesce(_priv_found.square, 0) * _priv_step ** 2 + sqrt(coalesce(_priv_found.fourth, 0)) * _priv_step ** 2
             + _priv_hidden * greatest(_priv_moved - _priv_differing, 0)
-         FOR seen IN [list_filter(_priv_squares, lambda one: one.shown::@type@ IS NOT DISTINCT FROM _priv_value)[1]]][1] AS _priv_seen
+         FOR _priv_found IN [list_filter(_priv_squares, lambda _priv_one: _priv_one.shown::@type@ IS NOT DISTINCT FROM _priv_value)[1]]][1] AS _priv_seen
     FROM moved JOIN noise ON _priv_valued IS NOT DISTINCT FROM _priv_value
 ), reached AS (
     SELECT *, sqrt(least(_priv_most, greatest(_priv_zero, _priv_seen))) AS _priv_stderr, _priv_after - _priv_before AS _priv_change,
@@ -83,9 +83,9 @@ WITH read AS MATERIALIZED (
     -- A change far from the estimate needs records that have the value, and their noise is larger.
     SELECT *, CASE WHEN _priv_stderr > 0 THEN [
         least(_priv_at.z * sqrt(_priv_most), greatest(_priv_at.z * _priv_stderr, _priv_at.z ** 2 * _priv_slope / 2
-            + _priv_at.z * sqrt(_priv_zero + _priv_slope * greatest(towards + _priv_at.half, 0) + (_priv_at.z * _priv_slope) ** 2 / 4)))
+            + _priv_at.z * sqrt(_priv_zero + _priv_slope * greatest(_priv_towards + _priv_at.half, 0) + (_priv_at.z * _priv_slope) ** 2 / 4)))
             + _priv_at.half
-        FOR towards IN [-_priv_change, _priv_change]] ELSE [0e0, 0e0] END AS _priv_reach
+        FOR _priv_towards IN [-_priv_change, _priv_change]] ELSE [0e0, 0e0] END AS _priv_reach
     FROM reached
 )
 SELECT * EXCLUDE (_priv_more, _priv_fewer, _priv_differing, _priv_value, _priv_before, _priv_after, _priv_step, _priv_stderr, _priv_reach,
