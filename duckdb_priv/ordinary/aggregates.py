@@ -139,19 +139,21 @@ def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, exp.Query):
         return
     if isinstance(node, exp.Window):
-        function = unwrapped(node.this)
-        children = [*function.iter_expressions()]
-        children += [each for each in node.iter_expressions() if each is not node.this]
-        children += [
-            each.expression for each in wrappers(node.this) if isinstance(each, exp.Filter)
-        ]
+        children = window_parts(node)
+    elif is_aggregate(unwrapped(node)):
+        yield node
+        return
     else:
-        if is_aggregate(unwrapped(node)):
-            yield node
-            return
         children = list(node.iter_expressions())
     for child in children:
         yield from aggregates_in(child)
+
+
+def window_parts(window: exp.Window) -> list[exp.Expr]:
+    """Return the arguments of a window function, and the parts of its OVER and its wrappers."""
+    function, holders = unwrapped(window.this), [window, *wrappers(window.this)]
+    parts = [part for holder in (*holders, function) for part in holder.iter_expressions()]
+    return [part for part in parts if part is not function and part not in holders]
 
 
 def has_aggregates(node: exp.Expr) -> bool:

@@ -42,6 +42,7 @@ from duckdb_priv.ordinary.intervals import Intervals
 from duckdb_priv.ordinary.names import (
     Names,
     column,
+    column_names,
     filtered,
     first,
     named,
@@ -130,9 +131,7 @@ def _refuse_choices(state: QueryState, scope: Scope) -> None:
         inner.meta.get(ESTIMATED) for part in choosing for inner in nodes(part, exp.Select)
     )
     by_report = any(each.reported for each in sources if each not in asked) or any(
-        each.name.lower() in state.connection.reported
-        for part in choosing
-        for each in nodes(part, exp.Column)
+        not column_names(part).isdisjoint(state.connection.reported) for part in choosing
     )
     if by_report and (asked or by_estimate):
         raise QueryRefused(
@@ -331,7 +330,7 @@ class Estimation:
         for key in [key for element in elements for key in grouped_by(element)]:
             key.replace(column(self._keys[key]))
         frame = Frame(
-            self.connection, self.names, self.release, self.cells, self.measures, self.plain, keys,
+            self.connection, self.names, self.cells, self.measures, self.plain, keys,
             tables, where,
             groups=list(map(text, elements)),
             subtotals=any(not isinstance(each.unnest(), exp.Column) for each in elements),
@@ -454,12 +453,8 @@ class Estimation:
 
     def _window(self, node: exp.Window) -> exp.Expr:
         """Rewrite the arguments of a window function; it becomes a window over the estimates."""
-        function = aggregates.unwrapped(node.this)
-        holders = [node, *aggregates.wrappers(node.this)]
-        for holder in (*holders, function):
-            for child in list(holder.iter_expressions()):
-                if child is not function and child not in holders:
-                    child.replace(self._over(child))
+        for part in aggregates.window_parts(node):
+            part.replace(self._over(part))
         return node
 
     def _aggregate(self, node: exp.Expr) -> exp.Expr:

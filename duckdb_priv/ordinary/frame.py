@@ -13,7 +13,7 @@ from duckdb_priv.estimator.weights import steps_of
 from duckdb_priv.ordinary.aggregates import Zero
 from duckdb_priv.ordinary.cells import Cells
 from duckdb_priv.ordinary.names import Names, filtered, indented, lines_of, select_sql, text
-from duckdb_priv.ordinary.published import ConnectedTables, Release
+from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.values import law_sql, true_value, weight_sql
 from duckdb_priv.sqltext.literals import exact
 from duckdb_priv.sqltext.quoting import literal
@@ -68,7 +68,6 @@ class Frame:
 
     connection: ConnectedTables
     names: Names
-    release: Release
     cells: Cells
     measures: Mapping[str, Measure]
     """Sums over records, by their columns in the estimates."""
@@ -121,7 +120,7 @@ class Frame:
     def refuse_too_much(self) -> None:
         """Refuse a query with more classes than the cap, with the factors of the work."""
         values = [each.size or 1 for each in self.cells.attributes.values()]
-        cells = self.release.rows
+        cells = self.cells.release.rows
         if cells * prod(values) > CAP and cells > 1:
             # A query that uses outer tables cannot run on its own to count its cells: then every row is a cell.
             cells = min(self.connection.count(lines_of(self.cells.sql()), cells), cells)
@@ -142,7 +141,7 @@ class Frame:
     def law_steps(self, more: Sequence[str] = ()) -> Steps:
         """Return the steps that read the numbers of each attribute; ``more`` names additional numbers."""
         return [
-            (self.laws[each.name], law_sql(self.connection, self.release, each, more))
+            (self.laws[each.name], law_sql(self.connection, self.cells.release, each, more))
             for each in self.cells.attributes.values()
         ]
 
@@ -220,7 +219,7 @@ class Frame:
             exact = total(" * ".join([cell, *of.factors]), [*conditions, shown])
         found = exact
         if not of.exact:
-            steps, added = steps_of(self.release.rows), f"{cell} * {weight}"
+            steps, added = steps_of(self.cells.release.rows), f"{cell} * {weight}"
             added = f"round({added} * {steps})" if of.counts else added
             found = total(" * ".join([added, *of.factors]), conditions)
             found += f" / {steps}" * of.counts

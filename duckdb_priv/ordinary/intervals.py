@@ -20,7 +20,7 @@ from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import combination, interval, ordinary, other, quotient
 from duckdb_priv.ordinary.aggregates import is_zero, only_branch
 from duckdb_priv.ordinary.frame import Frame, Steps
-from duckdb_priv.ordinary.names import StepColumns, column, nodes, select_sql, text
+from duckdb_priv.ordinary.names import StepColumns, column, nodes, same_keys, select_sql, text
 from duckdb_priv.ordinary.records import Records
 from duckdb_priv.ordinary.scope import ESTIMATED, called
 from duckdb_priv.ordinary.sums import TABLE, Sums
@@ -236,11 +236,8 @@ class Intervals:
         if self.sums.laws.columns:
             of_sets = text(names.fresh("laws"))
             found.append((of_sets, self.sums.laws.sql()))
-            same = " AND ".join(
-                f"{of_sets}.{text(key)} IS NOT DISTINCT FROM {tables}.{text(key)}"
-                for key in self.sums.laws.keys
-            )
-            tables += f" JOIN {of_sets} ON {same}" if same else f" CROSS JOIN {of_sets}"
+            keys = self.sums.laws.keys
+            tables += f" JOIN {of_sets} ON {same_keys(of_sets, keys, tables, keys)}"
         ends = [each.replace(TABLE, of_sets) for each in self._ends.selected]
         found.append((table, select_sql([f"{text(estimates)}.*", *ends], tables)))
         return found

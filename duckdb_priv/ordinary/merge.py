@@ -21,6 +21,7 @@ from duckdb_priv.ordinary.grouping import group_keys, has_sets
 from duckdb_priv.ordinary.names import (
     Names,
     Node,
+    column_names,
     first,
     has_only,
     named,
@@ -342,7 +343,9 @@ def beside_counts(scope: Scope, scopes: Mapping[int, Scope]) -> list[exp.Select]
         attributes = set(source.release.attributes)
         key_columns = {each.name.lower() for each in keys if isinstance(each, exp.Column)}
         last, left = split(left, lambda each: _is_of(each, key_columns))
-        of_attributes = any(first(each, exp.Query) or _columns(each) & attributes for each in keys)
+        of_attributes = any(
+            first(each, exp.Query) or column_names(each) & attributes for each in keys
+        )
         if left and (of_attributes or not all(_is_of(each, attributes) for each in left)):
             return []
     counts = [each for item in select.expressions for each in aggregates.aggregates_in(item)]
@@ -390,10 +393,6 @@ def _counts_in(scope: Scope, source: FromItem) -> bool:
     )
 
 
-def _columns(node: exp.Expr) -> set[str]:
-    return {each.name.lower() for each in nodes(node, exp.Column)}
-
-
 def _is_of(node: exp.Expr, columns: set[str]) -> bool:
     """Whether all columns of an expression are in a set."""
-    return not first(node, exp.Query) and _columns(node) <= columns
+    return not first(node, exp.Query) and column_names(node) <= columns

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.helper import find_new_name
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 LINE, BREAK = "\0", "\1"
@@ -77,6 +78,11 @@ def nodes(node: exp.Expr, *types: type[Node]) -> Iterator[Node]:
                 found.extend(part for part in value if isinstance(part, exp.Expression))
 
 
+def column_names(node: exp.Expr) -> set[str]:
+    """Return the names of all columns in an expression, in lower case."""
+    return {each.name.lower() for each in nodes(node, exp.Column)}
+
+
 def tables_in(query: exp.Expr) -> list[exp.Table]:
     """Return the tables in a query, except references to its common table expressions."""
     common = {each.alias.lower() for each in nodes(query, exp.CTE)}
@@ -136,6 +142,13 @@ def all_of(conditions: Iterable[str]) -> str:
     return " AND ".join(f"({each})" if " OR " in each else each for each in conditions)
 
 
+def same_keys(one: str, keys: Sequence[str], two: str, others: Sequence[str]) -> str:
+    """Write the condition that the keys of two tables are the same."""
+    pairs = zip(keys, others, strict=True)
+    same = [f"{one}.{text(a)} IS NOT DISTINCT FROM {two}.{text(b)}" for a, b in pairs]
+    return all_of(same) or "true"
+
+
 def raw(query: str) -> exp.Var:
     """Return the text of a query as a node, which is kept as written and not parsed again."""
     return exp.Var(this=query.replace("\n", BREAK))
@@ -171,12 +184,9 @@ class Names:
         >>> Names({"n", "n_2"}).fresh("n")
         'n_3'
         """
-        name, number = stem, 1
-        while name.lower() in self.taken:
-            number += 1
-            name = f"{stem}_{number}"
-        self.taken.add(name.lower())
-        return name
+        found = find_new_name(self.taken, stem.lower())
+        self.taken.add(found)
+        return stem + found[len(stem) :]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import Quantile
 from duckdb_priv.ordinary.frame import Frame, Steps
 from duckdb_priv.ordinary.intervals import Intervals, Together
-from duckdb_priv.ordinary.names import LINE, Names, parsed, select_sql, text
+from duckdb_priv.ordinary.names import LINE, Names, parsed, same_keys, select_sql, text
 from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import fill, place, sections
 
@@ -101,11 +101,8 @@ class Quantiled:
         """Return the steps; the last one, ``table``, has the columns of ``groups`` and the quantiles."""
         joined, selected = f"{text(groups)} AS g", ["g.*"]
         for number, (result, theirs, columns) in enumerate(self._tables):
-            same = " AND ".join(
-                f"g.{text(own)} IS NOT DISTINCT FROM q{number}.{text(each)}"
-                for own, each in zip(keys, theirs, strict=True)
-            )
-            joined += f" LEFT JOIN {result} AS q{number} ON {same or 'true'}"
+            same = same_keys("g", keys, f"q{number}", theirs)
+            joined += f" LEFT JOIN {result} AS q{number} ON {same}"
             selected += [f"q{number}.{text(each)}" for each in columns]
         return [*self._steps, (table, select_sql(selected, joined))]
 

@@ -82,7 +82,7 @@ class Records:
 
     def constant(self, name: str) -> str:
         """Write a constant of the release."""
-        return literal(float(self.frame.release.constants[name]))
+        return literal(float(self.frame.cells.release.constants[name]))
 
     def cell(self, name: str) -> str:
         """Return the column of ``records`` with a sum over the rows of a cell."""
@@ -177,7 +177,7 @@ class Records:
             self._records.take(f"greatest(max({each}), 0) - least(min({each}), 0)", "width")
             for each in map(self._added, (one, two))
         )
-        size = literal(float(self.frame.release.constants.get("together", 1)))
+        size = literal(float(self.frame.cells.release.constants.get("together", 1)))
         squared = self._squared(one, two, count)
         found = f"coalesce(sum({squared} * {width} * {other}), 0) / (4 * {size})"
         if copied:
@@ -187,7 +187,7 @@ class Records:
 
     def _over_rows(self, one: str, two: str, h: str, g: str, q: str) -> str:
         """Write the sum of h g - q over the records, scaled by the number of records that each row represents."""
-        release, cells, copied = self.frame.release, self.frame.cells, self.traits.copied
+        release, cells, copied = self.frame.cells.release, self.frame.cells, self.traits.copied
         if self.traits.baseline:
             # The true values are random given the published ones, not the other way round.
             return f"sum({self._squared(one, two)} * ({q} - {h} * {g}))"
@@ -244,7 +244,7 @@ class Records:
         mean, other = (self._mean(each, self._shrinkage) for each in (one, two))
         cells = [self.cell(self.measures[each].cell) for each in (one, two)]
         rows = self.cell(self.frame.cells.sum((), ()))
-        total = literal(float(self.frame.release.constants.get("rows", 1)))
+        total = self.constant("rows")
         return (
             f"sum({self._squared(one, two)} * {self._noise(v, w)})"
             f" - sum({cells[0]} * {self._noise(v, other)})"

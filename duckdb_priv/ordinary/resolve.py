@@ -16,7 +16,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.aggregates import is_aggregate
 from duckdb_priv.ordinary.checks import UNNEST, blocked_error, by_row, unnests
 from duckdb_priv.ordinary.merge import beside_counts, inline, is_counting, merge_counts
-from duckdb_priv.ordinary.names import Names, first, nodes, table_alias, tables_in
+from duckdb_priv.ordinary.names import Names, column_names, first, nodes, table_alias, tables_in
 from duckdb_priv.ordinary.pivots import pivoted
 from duckdb_priv.ordinary.scope import (
     ESTIMATED,
@@ -173,8 +173,8 @@ class _Resolver:
 
     def _looks_at_reports(self, scope: Scope) -> bool:
         """Whether a SELECT passes on reported values, or selects rows by them."""
-        columns, sources = nodes(scope.select, exp.Column), scope.sources
-        named_here = any(each.name.lower() in self._connection.reported for each in columns)
+        sources, names = scope.sources, column_names(scope.select)
+        named_here = not names.isdisjoint(self._connection.reported)
         stars = any(map(is_star, scope.select.expressions))
         return named_here or any(
             each.reported or (stars and each.release and each.release.reported) for each in sources
@@ -321,7 +321,7 @@ def expand_aliases(select: exp.Select, scope: Scope) -> None:
     for name in ("where", "group"):
         expand(select.args.get(name), scope.find)
     group = select.args.get("group")
-    keys = {each.name.lower() for each in nodes(group, exp.Column)} if group else set()
+    keys = column_names(group) if group else set()
     for name in ("having", "qualify"):
         expand(
             select.args.get(name), lambda each: each.name.lower() in keys or _within_aggregate(each)

@@ -17,7 +17,7 @@ from duckdb_priv.errors import QueryRefused
 from duckdb_priv.ordinary.answer import UnevenParts, answer
 from duckdb_priv.ordinary.intervals import Together
 from duckdb_priv.ordinary.kept import run
-from duckdb_priv.ordinary.names import Names, nodes, raw, text, written
+from duckdb_priv.ordinary.names import Names, column_names, nodes, raw, text, written
 from duckdb_priv.ordinary.pivots import count_before_pivots
 from duckdb_priv.ordinary.published import ConnectedTables
 from duckdb_priv.ordinary.resolve import resolve, write_out_views
@@ -216,7 +216,7 @@ def _refuse_changes(statement: exp.Expr, connection: ConnectedTables) -> None:
     """Refuse to change or delete the rows of a release by what they truly are."""
     table = statement.this if isinstance(statement, exp.Update | exp.Delete) else None
     release = connection.release(table) if isinstance(table, exp.Table) else None
-    asked = {each.name.lower() for each in nodes(statement, exp.Column)} if release else set()
+    asked = column_names(statement) if release else set()
     if release and asked & {each.name.lower() for each in release.reported.values()}:
         raise QueryRefused(
             "rows of a release cannot be changed by what they truly are: nobody knows it",

@@ -82,7 +82,7 @@ class Laws:
         of_value = ["own", "other"] if form == "conditional_poisson" else []
         if form not in WITH_TERMS:
             return of_value
-        there = self._frame.connection.numbers(self._frame.release)
+        there = self._frame.connection.numbers(self._frame.cells.release)
         return [*of_value, *(each for each in TERMS if each in there)]
 
     def sql(self) -> str:
@@ -173,7 +173,7 @@ class Sums:
         self.laws = Laws(records)
         self._product = self.laws.of_product
         # Of several attributes, only what a row represents matters.
-        several = "scaled" if self._frame.release.weighed else "operator"
+        several = "scaled" if self._frame.cells.release.weighed else "operator"
         self._form = FORMS[several if self._product else records.form or "sample"]
 
     def functional(self, name: str) -> str:
@@ -278,7 +278,7 @@ class Sums:
         """Whether a sum adds public values over records with one of a set of values of one attribute."""
         if of.factors:
             return False
-        return self._frame.release.sampled or (
+        return self._frame.cells.release.sampled or (
             (self._records.one_attribute or self._product)
             and self._frame.separable
             and not self._frame.subtotals
