@@ -163,3 +163,25 @@ def test_quantiles_near_an_end_are_not_moved_inwards(publication, diseases, prep
         assert sum(low <= true <= high for _, _, low, high in rows) >= 0.95 * len(rows)
         away = sum(estimate - true for estimate, *_ in rows) / len(rows)
         assert abs(away) < 0.25 * sum(error for _, error, *_ in rows) / len(rows), (place, away)
+
+
+@pytest.mark.parametrize("function", ["median", "quantile_disc", "avg", "var_samp"])
+def test_a_column_may_be_called_like_a_variable_of_a_formula(function: str, prepared) -> None:
+    letters = "eikrsuw"
+    with prepared() as publisher:
+        equal = ", ".join(f"id % 40 AS {letter}" for letter in letters)
+        publisher.execute(
+            f"CREATE TABLE source AS SELECT id, id % 40 AS amount, {equal}, 'd' || id * id % 13 % 3 AS d"
+            " FROM range(5000) AS t(id)"
+        )
+        publisher.execute(
+            "FROM priv.publish_uniform('source', 'r', sensitive := 'd', retention := 0.5, record_id := 'id')"
+        ).fetchall()
+        share = ", 0.4" if function == "quantile_disc" else ""
+        expected, *answers = (
+            duckdb_priv.reconstruct(
+                publisher, f"SELECT {function}({name}{share}) FROM r WHERE d = 'd1'", intervals=True
+            ).fetchall()
+            for name in ("amount", *letters)
+        )
+        assert answers == [expected] * len(letters)

@@ -45,7 +45,7 @@ min(@value@) FILTER (WHERE round(@at_most@, 6) > ceil(@place@) AND @known@)
 
 -- name: continuous
 -- As far between two values as the share lies between their records. Texts of numbers become numbers, those of dates do not.
-[CASE WHEN r.known AND r.lower IS NULL THEN error(@between@) ELSE r.lower + (r.upper - r.lower) * r.part END
+[CASE WHEN (r).known AND (r).lower IS NULL THEN error(@between@) ELSE (r).lower + ((r).upper - (r).lower) * (r).part END
  FOR r IN [{known: @at_floor@ IS NOT NULL, lower: TRY_CAST(CAST(@at_floor@ AS VARCHAR) AS DOUBLE),
      upper: TRY_CAST(CAST(@at_ceiling@ AS VARCHAR) AS DOUBLE), part: max(@place@ - floor(@place@))}]][1]
 
@@ -72,6 +72,7 @@ TRY_CAST(CAST(@upper@ AS VARCHAR) AS DOUBLE)
 -- name: ends
 -- The smallest value that may reach the share, and the one after the largest that may not; the estimate lies between them.
 -- Dates and texts have no standard error.
-[{stderr: (TRY_CAST(CAST(i.high AS VARCHAR) AS DOUBLE) - TRY_CAST(CAST(i.low AS VARCHAR) AS DOUBLE)) / (2 * @z@), low: i.low, high: i.high}
- FOR i IN [{low: least(@quantile@, @low@), high: greatest(@quantile@, @high@)}]
- IF @quantile@ IS NOT NULL][1]
+CASE WHEN @quantile@ IS NOT NULL THEN
+    [{stderr: (TRY_CAST(CAST((i).high AS VARCHAR) AS DOUBLE) - TRY_CAST(CAST((i).low AS VARCHAR) AS DOUBLE)) / (2 * @z@),
+      low: (i).low, high: (i).high}
+     FOR i IN [{low: least(@quantile@, @low@), high: greatest(@quantile@, @high@)}]][1] END
