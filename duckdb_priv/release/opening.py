@@ -118,9 +118,9 @@ def _check(connection: duckdb.DuckDBPyConnection, name: str, size: int) -> None:
             f"{name} is a publisher's database, with source and secret",
             hint="hand out what FROM priv.export_release(…) writes, never this file",
         )
-    # A truncated file opens, and fails only when the missing part is read.
+    # A truncated file opens, and fails only when the missing part is read. A free block at the end may be missing.
     block_size, blocks = connection.execute(
-        "SELECT block_size, total_blocks FROM system.main.pragma_database_size() WHERE database_name = ?",
+        "SELECT block_size, used_blocks FROM system.main.pragma_database_size() WHERE database_name = ?",
         [database],
     ).fetchall()[0]
     if size < HEADERS + block_size * blocks:
