@@ -54,7 +54,7 @@ def publish_others(con: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize(("schema", "release"), [*zip(SCHEMAS, cycle(METHODS))])
 def test_a_schema_may_have_any_name_but_ours(made, schema, release):
     source = f'"{schema}".visits'
-    with made(publish_others, secret=None) as con:
+    with made(publish_others) as con:
         con.execute(f'CREATE SCHEMA IF NOT EXISTS memory."{schema}"')
         con.execute(f'CREATE TABLE memory."{schema}".visits AS FROM {VISITS}')
         publish(con, release, source)
