@@ -50,8 +50,7 @@ def statements(
     ``kind`` is VIEW if the rows are in other files.
     """
     table = f"{SCHEMA}.{identifier(release)}"
-    query = "SELECT mechanism FROM priv.release WHERE release = ?"
-    ((mechanism,),) = connection.execute(query, [release]).fetchall()
+    mechanism = catalog.release_row(connection, release)["mechanism"]
     known = list(attributes)
     shown = {
         attribute.name: "listed" if form_of(attribute).listed else "blocks"

@@ -34,7 +34,8 @@ FROM priv.ledger(details := true) WHERE population = ?
 -- name: earlier_columns
 WITH entry AS (
     SELECT number, publication, release, attribute, mechanism, public,
-        level IS NOT NULL AND published_at = max(published_at) OVER (PARTITION BY publication) AS latest
+        level IS NOT NULL
+            AND published_at = max(published_at) FILTER (level IS NOT NULL) OVER (PARTITION BY publication) AS latest
     FROM priv.ledger WHERE population = $1
 )
 SELECT name, noisy, arg_max(release, number), bool_or(lower(release) = lower($2)), max(publication) FILTER (latest)
