@@ -135,7 +135,8 @@ class Ends:
             most=f"coalesce(list_max([(e).c FOR e IN {counted}]), 0e0)",
         )
         parts = f"CASE WHEN (q).known THEN {self._by_form('q')} ELSE {other_mean().given} END"
-        found = self._opened("_count").then(("m", given), ("q", parts), *quotient_steps())
+        steps = quotient_steps(same_values=True)
+        found = self._opened("_count").then(("m", given), ("q", parts), *steps)
         return _unless_none(str(found), "NULL::DOUBLE")
 
     def _opened(self, count: str = "0e0") -> Chain:

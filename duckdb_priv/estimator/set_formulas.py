@@ -48,14 +48,17 @@ def formula(name: str) -> str:
 @cache
 def combination_steps() -> tuple[tuple[str, str], ...]:
     """Return the steps from the parts of a linear combination to its test input."""
-    steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
+    steps = (("p", "parts"), ("c", "pairs"), ("d", "there"), ("e", "steps"), ("h", "tested"))
     return tuple((name, formula(f"combination.{step}")) for name, step in steps)
 
 
 @cache
-def quotient_steps() -> tuple[tuple[str, str], ...]:
+def quotient_steps(*, same_values: bool) -> tuple[tuple[str, str], ...]:
     """Return the steps from the test inputs of two sums to the interval of their quotient."""
-    steps = (("p", "reaches"), ("g", "sides"), ("h", "roots"), ("i", "ends"), ("e", "interval"))
+    crossed = "correlated" if same_values else "crossed"
+    steps = (
+        ("p", "reaches"), ("g", crossed), ("w", "sides"), ("h", "roots"), ("i", "ends"), ("e", "interval"),
+    )  # fmt: skip
     return tuple((name, formula(f"quotient.{step}")) for name, step in steps)
 
 
@@ -91,7 +94,7 @@ def difference(tests: str, covariance: str) -> Chain:
 
     It is the linear combination with the factors 1 and -1, in fewer characters.
     """
-    steps = (("p", "parts"), ("c", "there"), ("d", "steps"), ("e", "tested"))
+    steps = (("p", "parts"), ("c", "pair"), ("w", "together"), ("e", "steps"), ("h", "tested"))
     return Chain(
         struct(tests=tests, covariance=covariance),
         *((name, formula(f"apart.{step}")) for name, step in steps),
@@ -117,13 +120,17 @@ def quotient(
     most: str = "'inf'::DOUBLE",
     factor: str = "1e0",
     constant: str = "0e0",
+    same_values: bool = False,
 ) -> Chain:
-    """Return the interval of ``constant + factor * above / below``; these two are test inputs."""
+    """Return the interval of ``constant + factor * above / below``; these two are test inputs.
+
+    With ``same_values``, both are sums over the records with the same values.
+    """
     given = struct(
         a=dense(above), b=dense(below), covariance=covariance, least=least, most=most, factor=factor,
         constant=constant,
     )  # fmt: skip
-    return Chain(given, *quotient_steps())
+    return Chain(given, *quotient_steps(same_values=same_values))
 
 
 def mean_of(form: Form, *, of_product: bool = False) -> Chain:
@@ -139,6 +146,7 @@ def mean_of(form: Form, *, of_product: bool = False) -> Chain:
         "(q).covariance - (q).least * (q).count.variance",
         most="(q).most - (q).least",
         constant="(q).least",
+        same_values=True,
     )
 
 
@@ -154,7 +162,9 @@ def other_mean() -> Chain:
     count = other("count").replace("(s).", "(q).count.")
     covariance = "(q).amounts.of_other.covariance - (q).least * (q).amounts.of_other.of_count"
     excess = formula("other_excess")
-    return quotient(excess, count, covariance, least="'-inf'::DOUBLE", constant="(q).least")
+    return quotient(
+        excess, count, covariance, least="'-inf'::DOUBLE", constant="(q).least", same_values=True
+    )
 
 
 def covariance_from_histogram(

@@ -137,6 +137,20 @@ def ends(u: Functional, z: float) -> Interval:
     return Interval(u.estimate, np.sqrt(np.maximum(u.variance, 0)), low, high)
 
 
+def added(covariance: Floats, a: Functional, b: Functional) -> Floats:
+    """Return what a covariance, times a factor, adds to the variance of a combination of two sums.
+
+    It is bounded by the estimated variances. It is enlarged like these only where it adds uncertainty.
+
+    >>> one = Functional(*map(np.float64, (5, 4, 9, 0, 0, 0, 0, 0, 99)))
+    >>> [float(added(np.float64(each), one, one)) for each in (-100, -2, 2, 100)]
+    [-4.0, -2.0, 4.5, 9.0]
+    """
+    bound = np.sqrt(np.maximum(a.variance, 0) * np.maximum(b.variance, 0))
+    enlarged = np.where(covariance > 0, a.scale * b.scale, 1)
+    return np.maximum(np.minimum(covariance, bound) * enlarged, -bound)
+
+
 def difference(
     a: Functional, b: Functional, covariance: ArrayLike, factors: tuple[float, float] = (1, 1)
 ) -> Functional:
@@ -151,14 +165,16 @@ def difference(
     f, g = factors
     together = 2 * f * g * np.asarray(covariance)
     apart = f**2 * a.nearest + g**2 * b.nearest
-    there = apart - together * a.scale * b.scale
-    steps = np.where(there > 1e-12 * apart, 1, 0)
+    alone = f**2 * a.variance + g**2 * b.variance
+    cancels = (apart <= 0) | (alone > 0) & (np.abs(alone - together) <= 1e-12 * alone)
+    steps = np.where(cancels, 0, 1)
+    there = steps * (apart + 2 * f * g * added(-np.asarray(covariance), a, b))
     part = f**2 * a.nearest / np.maximum(apart, 1e-300)
     rise = np.maximum(part * f * a.rise + (1 - part) * g * b.fall, 0)
     fall = np.maximum(part * f * a.fall + (1 - part) * g * b.rise, 0)
     return Functional(
         f * a.estimate - g * b.estimate,
-        f**2 * a.variance + g**2 * b.variance - together,
+        alone - together,
         there,
         rise,
         fall,
@@ -170,17 +186,28 @@ def difference(
 
 
 def ratio(
-    a: Functional, b: Functional, covariance: ArrayLike, z: float, most: ArrayLike = np.inf
+    a: Functional,
+    b: Functional,
+    covariance: ArrayLike,
+    z: float,
+    most: ArrayLike = np.inf,
+    *,
+    same_values: bool = False,
 ) -> Interval:
     """Return the interval of a ratio a / b of two sums that are not negative: the t for which a - t b may be 0.
 
-    It has no upper end and no standard error if b may be 0. The estimate is NaN if that of b is 0 or less.
+    If both are over records with the ``same_values``, they keep their correlation. The ratio has no upper end and no
+    standard error if b may be 0. The estimate is NaN if that of b is 0 or less.
 
     >>> two, one = (Functional(*map(np.float64, (each, 1, 1, 0, 0, 0, 0, 0, 99))) for each in (20, 10))
     >>> [round(float(each), 3) for each in ratio(two, one, 0.0, 2.0)]
     [2.0, 0.224, 1.619, 2.547]
     """
-    together = z**2 * np.asarray(covariance) * a.scale * b.scale
+    together = -added(-np.asarray(covariance), a, b)
+    if same_values:
+        bound = np.sqrt(a.nearest * b.nearest)
+        together = np.clip(np.asarray(covariance) * a.scale * b.scale, -bound, bound)
+    together = z**2 * together
 
     def reach(u: Functional, growth: Floats, sign: int) -> tuple[Floats, Floats]:
         bend = z**2 * np.maximum(growth, 0) / 2
@@ -216,5 +243,5 @@ def mean(
     ``amounts`` is the sum of the amounts, each minus the lower bound.
     """
     least, most = (np.asarray(each, np.float64) for each in bounds)
-    found = ratio(amounts, count, covariance, z, most - least)
+    found = ratio(amounts, count, covariance, z, most - least, same_values=True)
     return Interval(found.estimate + least, found.stderr, found.low + least, found.high + least)

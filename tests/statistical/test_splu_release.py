@@ -159,3 +159,22 @@ def test_products_of_weights_are_right_on_average(published: Published) -> None:
     z = np.mean(errors, axis=0) / spread * np.sqrt(len(errors))
     tail = 2 * stats.t.sf(np.abs(z), (len(errors) - 1) * len(z))
     assert tail.min() * len(z) > FALSE_ALARM, f"mean errors of {z.round(2)} standard errors"
+
+
+def test_differences_in_small_groups_are_covered_and_have_a_width(published: Published) -> None:
+    # In few rows, the estimated covariance of two values may exceed what their estimated variances allow.
+    table = (
+        "CREATE TABLE source AS SELECT i AS id, (hash('group' || i) % 300)::INTEGER AS ward, 'v' ||"
+        " floor(12 * pow((hash('value' || i) % 1000) / 1000.0, 2))::INTEGER AS disease FROM range(4000) AS t(i)"
+    )
+    query = """
+        SELECT i.low <= truth + 1e-6 AND truth - 1e-6 <= i.high AS covered, i.high - i.low AS width
+        FROM (SELECT ward, count_if(disease = 'v4')::DOUBLE - count_if(disease = 'v3') AS truth
+              FROM source GROUP BY ward)
+        JOIN (SELECT ward, priv.reconstructed_difference('release', noisy_disease, 'v4', 'v3') AS i
+              FROM release GROUP BY ward) USING (ward)
+    """
+    found = [con.execute(query).fetchnumpy() for con in published(table, "'disease'", 3, 4)]
+    assert min(each["width"].min() for each in found) > 2
+    covered = np.concatenate([each["covered"] for each in found])
+    assert covered.sum() >= stats.binom.ppf(FALSE_ALARM, covered.size, 0.94)

@@ -212,6 +212,15 @@ greatest(u.there + u.rise * greatest(u.least - u.estimate, 0) + u.fall * greates
 -- The factor by which the standard error of u is enlarged.
 CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 
+-- name: together
+-- What a covariance adds to the variance of a combination, over w. The estimated covariance is bounded by the estimated variances. It is
+-- enlarged like these if it makes the combination less certain, and only then: in few rows it is mostly noise.
+greatest(least(w.added, w.bound) * CASE WHEN w.added > 0 THEN w.enlarged ELSE 1 END, -w.bound)
+
+-- name: cancels
+-- Whether the noise of the parts of a combination cancels: its estimated variance is zero, and those of its parts are not.
+e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
+
 -- name: combination.parts
 -- A linear combination is a sum itself. Over p: factors, and what is tested of each part; pairs of parts, i and j, with their
 -- covariance; and a constant.
@@ -221,57 +230,67 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
       fall: CASE WHEN p.factors[k] > 0 THEN p.factors[k] * u.fall ELSE -p.factors[k] * u.rise END}
      FOR u, k IN p.parts]}
 
+-- name: combination.pairs
+-- Over c.
+{constant: c.constant, q: c.q, pairs: [{added: 2 * c.q[r.i].f * c.q[r.j].f * r.covariance,
+     bound: 2 * abs(c.q[r.i].f * c.q[r.j].f) * sqrt(greatest(c.q[r.i].u.variance, 0) * greatest(c.q[r.j].u.variance, 0)),
+     enlarged: c.q[r.i].scale * c.q[r.j].scale} FOR r IN c.pairs]}
+
 -- name: combination.there
--- Over c. Enlarged variances keep the estimated correlation of the parts.
-{pairs: c.pairs, constant: c.constant, q: c.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN c.q]),
- there: CASE WHEN len(c.q) = 1 THEN c.q[1].f ** 2 * c.q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN c.q])
-     + coalesce(list_sum([2 * c.q[r.i].f * c.q[r.j].f * r.covariance * c.q[r.i].scale * c.q[r.j].scale FOR r IN c.pairs]), 0) END}
+-- Over d.
+{constant: d.constant, q: d.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN d.q]), alone: list_sum([t.f ** 2 * t.u.variance FOR t IN d.q]),
+ variance: list_sum([t.f ** 2 * t.u.variance FOR t IN d.q]) + coalesce(list_sum([w.added FOR w IN d.pairs]), 0),
+ there: CASE WHEN len(d.q) = 1 THEN d.q[1].f ** 2 * d.q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN d.q])
+     + coalesce(list_sum([@together@ FOR w IN d.pairs]), 0) END}
 
 -- name: combination.steps
--- Over d. Parts whose noise cancels have no steps.
-{pairs: d.pairs, constant: d.constant, q: d.q, apart: d.apart, there: d.there,
- steps: CASE WHEN len(d.q) > 1 AND d.there <= 1e-12 * d.apart THEN 0 ELSE 1 END}
+-- Over e. Parts whose noise cancels have no steps.
+{constant: e.constant, q: e.q, apart: e.apart, variance: e.variance, there: e.there,
+ steps: CASE WHEN len(e.q) > 1 AND (@cancels@) THEN 0 ELSE 1 END}
 
 -- name: combination.tested
--- What is tested, over e. An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that
+-- What is tested, over h. An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that
 -- it shrinks is not taken for sure.
-{estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN e.q]) = len(e.q)
-      THEN e.constant + list_sum([t.f * t.u.estimate FOR t IN e.q]) END,
-  variance: list_sum([t.f ** 2 * t.u.variance FOR t IN e.q])
-      + coalesce(list_sum([2 * e.q[r.i].f * e.q[r.j].f * r.covariance FOR r IN e.pairs]), 0),
-  there: e.there,
-  rise: CASE WHEN len(e.q) = 1 THEN e.q[1].rise WHEN e.steps > 0
-      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.rise FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
-  fall: CASE WHEN len(e.q) = 1 THEN e.q[1].fall WHEN e.steps > 0
-      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.fall FOR t IN e.q]) / e.apart, 0) ELSE 0 END,
-  above: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.above ELSE -t.f * t.u.below END FOR t IN e.q]),
-  below: e.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.below ELSE -t.f * t.u.above END FOR t IN e.q]),
-  least: e.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.least ELSE t.f * t.u.most END FOR t IN e.q]),
-  most: e.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.most ELSE t.f * t.u.least END FOR t IN e.q]),
-  more: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.more ELSE -t.f * t.u.less END FOR t IN e.q]),
-  less: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.less ELSE -t.f * t.u.more END FOR t IN e.q]),
-  z: e.q[1].u.z}
+{estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN h.q]) = len(h.q)
+      THEN h.constant + list_sum([t.f * t.u.estimate FOR t IN h.q]) END,
+  variance: h.variance, there: h.steps * h.there,
+  rise: CASE WHEN len(h.q) = 1 THEN h.q[1].rise WHEN h.steps > 0
+      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.rise FOR t IN h.q]) / h.apart, 0) ELSE 0 END,
+  fall: CASE WHEN len(h.q) = 1 THEN h.q[1].fall WHEN h.steps > 0
+      THEN greatest(list_sum([t.f ** 2 * t.nearest * t.fall FOR t IN h.q]) / h.apart, 0) ELSE 0 END,
+  above: h.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.above ELSE -t.f * t.u.below END FOR t IN h.q]),
+  below: h.steps * list_max([CASE WHEN t.f > 0 THEN t.f * t.u.below ELSE -t.f * t.u.above END FOR t IN h.q]),
+  least: h.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.least ELSE t.f * t.u.most END FOR t IN h.q]),
+  most: h.constant + list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.most ELSE t.f * t.u.least END FOR t IN h.q]),
+  more: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.more ELSE -t.f * t.u.less END FOR t IN h.q]),
+  less: list_sum([CASE WHEN t.f > 0 THEN t.f * t.u.less ELSE -t.f * t.u.more END FOR t IN h.q]),
+  z: h.q[1].u.z}
 
 -- name: apart.parts
 -- The difference of two sums is a linear combination, too. Over p: a list of what is tested of both, and their covariance.
 {a: p.tests[1], b: p.tests[2], covariance: p.covariance, n: [@nearest@ FOR u IN p.tests]}
 
--- name: apart.there
+-- name: apart.pair
 -- Over c.
-{a: c.a, b: c.b, covariance: c.covariance, n: c.n, there: c.n[1] + c.n[2] - CASE WHEN c.a.variance > 0 AND c.b.variance > 0
-     THEN 2 * c.covariance * sqrt(c.n[1] / c.a.variance * (c.n[2] / c.b.variance)) ELSE 0 END}
+{a: c.a, b: c.b, n: c.n, alone: c.a.variance + c.b.variance, added: -2 * c.covariance,
+ bound: 2 * sqrt(greatest(c.a.variance, 0) * greatest(c.b.variance, 0)),
+ enlarged: CASE WHEN c.a.variance > 0 AND c.b.variance > 0 THEN sqrt(c.n[1] / c.a.variance * (c.n[2] / c.b.variance)) ELSE 0 END}
+
+-- name: apart.together
+-- Over w.
+{a: w.a, b: w.b, n: w.n, alone: w.alone, variance: w.alone + w.added, apart: w.n[1] + w.n[2], there: w.n[1] + w.n[2] + @together@}
 
 -- name: apart.steps
--- Over d.
-{a: d.a, b: d.b, covariance: d.covariance, n: d.n, there: d.there, steps: CASE WHEN d.there <= 1e-12 * (d.n[1] + d.n[2]) THEN 0 ELSE 1 END}
+-- Over e.
+{a: e.a, b: e.b, n: e.n, apart: e.apart, variance: e.variance, there: e.there, steps: CASE WHEN @cancels@ THEN 0 ELSE 1 END}
 
 -- name: apart.tested
--- Over e.
-{estimate: e.a.estimate - e.b.estimate, variance: e.a.variance + e.b.variance - 2 * e.covariance, there: e.there,
- rise: CASE WHEN e.steps > 0 THEN greatest((e.n[1] * e.a.rise + e.n[2] * e.b.fall) / (e.n[1] + e.n[2]), 0) ELSE 0 END,
- fall: CASE WHEN e.steps > 0 THEN greatest((e.n[1] * e.a.fall + e.n[2] * e.b.rise) / (e.n[1] + e.n[2]), 0) ELSE 0 END,
- above: e.steps * greatest(e.a.above, e.b.below), below: e.steps * greatest(e.a.below, e.b.above),
- least: e.a.least - e.b.most, most: e.a.most - e.b.least, more: e.a.more + e.b.less, less: e.a.less + e.b.more, z: e.a.z}
+-- Over h.
+{estimate: h.a.estimate - h.b.estimate, variance: h.variance, there: h.steps * h.there,
+ rise: CASE WHEN h.steps > 0 THEN greatest((h.n[1] * h.a.rise + h.n[2] * h.b.fall) / h.apart, 0) ELSE 0 END,
+ fall: CASE WHEN h.steps > 0 THEN greatest((h.n[1] * h.a.fall + h.n[2] * h.b.rise) / h.apart, 0) ELSE 0 END,
+ above: h.steps * greatest(h.a.above, h.b.below), below: h.steps * greatest(h.a.below, h.b.above),
+ least: h.a.least - h.b.most, most: h.a.most - h.b.least, more: h.a.more + h.b.less, less: h.a.less + h.b.more, z: h.a.z}
 
 -- name: times
 -- What is tested of a sum u times a positive factor f. Over x.
@@ -282,21 +301,29 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 -- name: reach
 -- How far from its estimate a value of u may be, on either side: the middle, and the square of what noise adds.
 {high: k.estimate + k.rise + k.more, high_noise: k.noise + k.rise ** 2, low: k.estimate - k.fall - k.less, low_noise: k.noise + k.fall ** 2,
- scale: CASE WHEN k.variance > 0 THEN sqrt(k.noise / k.variance) ELSE 0 END}
+ spread: k.spread, noise: k.noise, scale: CASE WHEN k.spread > 0 THEN sqrt(k.noise / k.spread) ELSE 0 END}
 
 -- name: quotient.reaches
 -- A quotient t of a and b is accepted where the functional a - t * b accepts 0 (Fieller 1954, with the variances of the test).
 -- Over p: a, b, their covariance, between what the quotient lies, and factor and constant of what is answered.
-{p: p, o: [@reach@ FOR k IN [{estimate: u.estimate, variance: u.variance, more: u.more, less: u.less, noise: u.z ** 2 * @nearest@,
+{p: p, o: [@reach@ FOR k IN [{estimate: u.estimate, more: u.more, less: u.less, spread: u.z ** 2 * greatest(u.variance, 0), noise: u.z ** 2 * @nearest@,
       rise: u.z ** 2 * greatest(u.rise, 0) / 2, fall: u.z ** 2 * greatest(u.fall, 0) / 2} FOR u IN [p.a, p.b]]]}
 
+-- name: quotient.crossed
+-- Over g. What the covariance adds to the variance of a - t * b for t = 1.
+{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance), bound: sqrt(g.o[1].spread * g.o[2].spread), enlarged: g.o[1].scale * g.o[2].scale}
+
+-- name: quotient.correlated
+-- The same of two sums over records with the same values, whose noise is the same: they keep the estimated correlation.
+{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale), bound: sqrt(g.o[1].noise * g.o[2].noise), enlarged: 1e0}
+
 -- name: quotient.sides
--- Over g. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
+-- Over w. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
 -- one is one where a is lower or b is higher. Each end is a root of (n - t d) ** 2 = v - 2 t c + t ** 2 w, with d the upper reach of b
 -- if a is beyond 0 on that side, so that the quotient is, too, and else the lower one. A side is -1 or 1, and zero is n ** 2 - v.
-{p: g.p, b: g.o[2], open: g.o[2].low ** 2 - g.o[2].low_noise, crossed: g.p.covariance * g.o[1].scale * g.o[2].scale,
- sides: [{side: -1, n: g.o[1].low, zero: g.o[1].low ** 2 - g.o[1].low_noise},
-     {side: 1, n: g.o[1].high, zero: g.o[1].high ** 2 - g.o[1].high_noise}]}
+{p: w.p, b: w.o[2], open: w.o[2].low ** 2 - w.o[2].low_noise, crossed: -(@together@),
+ sides: [{side: -1, n: w.o[1].low, zero: w.o[1].low ** 2 - w.o[1].low_noise},
+     {side: 1, n: w.o[1].high, zero: w.o[1].high ** 2 - w.o[1].high_noise}]}
 
 -- name: quotient.roots
 -- Over h.
