@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from duckdb_priv.estimator import estimated_names as names
 from duckdb_priv.estimator.estimated_cells import FOLDER, WeightedTable
 from duckdb_priv.estimator.forms import FIELD, FORMS, form_of
-from duckdb_priv.estimator.lets import Chain, struct
+from duckdb_priv.estimator.lets import Chain, let, struct
 from duckdb_priv.estimator.set_formulas import (
     NOTHING_HIDDEN,
     covariance_from_histogram,
@@ -106,7 +106,7 @@ class Ends:
             cases.append(f"WHEN {number} THEN {law}")
             step *= each.size
         if self._product:
-            law = f"[{ordinary('law_of_product')} FOR k IN [{self._text('factors')}]][1]"
+            law = let("k", ordinary("law_of_product"), factors="_factors")
             cases.append(f"WHEN 0 THEN {law}")
         return f"CASE _attribute {' '.join(cases)} END"
 

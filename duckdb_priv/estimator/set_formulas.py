@@ -13,7 +13,7 @@ from duckdb_priv.sqltext.quoting import literal
 from duckdb_priv.sqltext.templates import expand, sections
 
 FRAGMENTS = "analyst/fragments"
-NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0}][:0]"
+NO_PAIRS = "[{i: 0, j: 0, covariance: 0e0, overlap: true}][:0]"
 NOTHING_HIDDEN = {"beta": "1e0", "k": "0e0", "classes": "0e0"}
 """Fields of sums over perturbed records, of which every one is published."""
 TERMS = ("slope", "half_step", "scatter", "most_scatter", "upward", "downward")
@@ -68,16 +68,17 @@ def interval(tested: Chain) -> Chain:
 
 
 def combination(
-    parts: Sequence[tuple[str, str]], covariances: Sequence[str], constant: str = "0e0"
+    parts: Sequence[tuple[str, str]], together: Sequence[tuple[str, str]], constant: str = "0e0"
 ) -> Chain:
     """Return the test input of a linear combination. ``parts`` are pairs of a factor and a test input.
 
-    The ``covariances`` are in this order: first part with second, first with third, ..., second with third, ...
+    ``together`` are the covariance of two parts, and whether a record may count in both, in this order: first part with
+    second, first with third, ..., second with third, ...
     """
     pairs = [
-        struct(i=str(i), j=str(j), covariance=covariance)
-        for (i, j), covariance in zip(
-            combinations(range(1, len(parts) + 1), 2), covariances, strict=True
+        struct(i=str(i), j=str(j), covariance=covariance, overlap=overlap)
+        for (i, j), (covariance, overlap) in zip(
+            combinations(range(1, len(parts) + 1), 2), together, strict=True
         )
     ]
     given = struct(
@@ -89,14 +90,15 @@ def combination(
     return Chain(given, *combination_steps())
 
 
-def difference(tests: str, covariance: str) -> Chain:
+def difference(tests: str, covariance: str, overlap: str) -> Chain:
     """Return the test input of the difference of two sums, from the list of their test inputs.
 
-    It is the linear combination with the factors 1 and -1, in fewer characters.
+    ``overlap`` is whether a record may count in both. It is the linear combination with the factors 1 and -1, in fewer
+    characters.
     """
     steps = (("p", "parts"), ("c", "pair"), ("w", "together"), ("e", "steps"), ("h", "tested"))
     return Chain(
-        struct(tests=tests, covariance=covariance),
+        struct(tests=tests, covariance=covariance, overlap=overlap),
         *((name, formula(f"apart.{step}")) for name, step in steps),
     )
 
@@ -120,15 +122,17 @@ def quotient(
     most: str = "'inf'::DOUBLE",
     factor: str = "1e0",
     constant: str = "0e0",
+    overlap: str = "true",
     same_values: bool = False,
 ) -> Chain:
     """Return the interval of ``constant + factor * above / below``; these two are test inputs.
 
-    With ``same_values``, both are sums over the records with the same values.
+    ``overlap`` is whether a record may count in both. With ``same_values``, both are sums over the records with the
+    same values.
     """
     given = struct(
         a=dense(above), b=dense(below), covariance=covariance, least=least, most=most, factor=factor,
-        constant=constant,
+        constant=constant, overlap=overlap,
     )  # fmt: skip
     return Chain(given, *quotient_steps(same_values=same_values))
 

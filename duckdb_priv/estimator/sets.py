@@ -97,6 +97,12 @@ class Sets(SetLaws):
         shrinkages = [f"({self._law(each.values)}).shrinkage" for each in (one, two)]
         return covariance_from_histogram(noises, totals[:2], shrinkages, totals[2], published)
 
+    def overlap(self, one: Part, two: Part) -> str:
+        """Write whether a record may count in two sums: in the same rows by their values, else by their rows."""
+        if one.values != two.values:
+            return f"{self._size(one.values, two.values)} > 0"
+        return f"{self.total(one.rows.times(two.rows))} > 0"
+
     def functional(self, part: Part) -> Chain:
         """Return the test input of one sum."""
         once = self.once(part)
@@ -479,17 +485,20 @@ def _difference(sets: Sets, one: Part, two: Part, f: str = "", g: str = "") -> C
     if f:
         covariance = f"{f} * {g} * {covariance}"
     tests = sets.tests(one, two, factors=(f, g))
-    return interval(difference(tests, covariance))
+    return interval(difference(tests, covariance, sets.overlap(one, two)))
 
 
 def _ratio(
     sets: Sets, one: Part, two: Part, f: str = "", g: str = "", most: str = "'inf'::DOUBLE"
 ) -> Chain:
     given = {"tests": sets.tests(one, two, stepped=False), "covariance": sets.covariance(one, two)}
+    given["overlap"] = sets.overlap(one, two)
     factor = "1e0"
     if f:
         given["factor"], factor = f"{f} / {g}", "(q).factor"
-    made = quotient("(q).tests[1]", "(q).tests[2]", "(q).covariance", most=most, factor=factor)
+    made = quotient(
+        "(q).tests[1]", "(q).tests[2]", "(q).covariance", most=most, factor=factor, overlap="(q).overlap"
+    )  # fmt: skip
     return made.over(Chain(struct(**given)), "q")
 
 

@@ -6,7 +6,8 @@ requested public values, the reported values, and sums over its rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 
 from sqlglot import exp
 
@@ -57,6 +58,12 @@ class Cells:
         self._sums = StepColumns(self._names)
         self.weight, self.shown = self._names.fresh("weight"), self._names.fresh("shown")
         """Columns of the classes: the weight of a true value, and whether it is the reported one."""
+
+    def of_attributes(self, attributes: Iterable[Attribute]) -> Cells:
+        """Return the cells with some of the attributes."""
+        found = copy(self)
+        found.attributes = {each.name.lower(): each for each in attributes}
+        return found
 
     def kept(self, expression: exp.Expr) -> exp.Expr:
         """Return an expression over cells, in which each part over public columns alone is a column of the cells."""

@@ -327,11 +327,14 @@ class Intervals:
         if list(terms.values()) == ["1"] and constant == "0":
             return Chain(self._functional(next(iter(terms))))
         parts = [(f"({factor})::DOUBLE", self._functional(name)) for name, factor in terms.items()]
-        covariances = [
-            self._covariance(one, two, f"sign(({terms[one]}) * ({terms[two]}))", terms)
+        together = [
+            (
+                self._covariance(one, two, f"sign(({terms[one]}) * ({terms[two]}))", terms),
+                self._overlap(one, two),
+            )
             for one, two in combinations(terms, 2)
         ]
-        return combination(parts, covariances, f"({constant})::DOUBLE")
+        return combination(parts, together, f"({constant})::DOUBLE")
 
     def _functional(self, name: str) -> str:
         """Write the test input of a sum, or of a window: that of its summands, with the window's own variance."""
@@ -353,7 +356,12 @@ class Intervals:
         least = "0e0" if plain and self._counts(above) and self._counts(below) else "'-inf'::DOUBLE"
         covariance = self._variance(above, below, "-1")
         top, bottom = (str(self._combination(each)) for each in (one, two))
-        return str(quotient(top, bottom, covariance, least=least, factor=f"({factor})::DOUBLE"))
+        overlap = " OR ".join(self._overlap(a, b) for a in above for b in below) or "true"
+        return str(
+            quotient(
+                top, bottom, covariance, least=least, factor=f"({factor})::DOUBLE", overlap=overlap
+            )
+        )
 
     def _counts(self, terms: Multiples) -> bool:
         """Whether a part of a quotient is a count times a factor. Sums and differences of counts may be negative."""
@@ -370,6 +378,11 @@ class Intervals:
         if not windows.isdisjoint(among):
             return self.windows.of_group(one, two)
         return self.sums.covariance(one, two, sign)
+
+    def _overlap(self, one: str, two: str) -> str:
+        """Write whether a record may count in two of the columns."""
+        in_windows = not self.windows.found.keys().isdisjoint((one, two))
+        return "true" if in_windows else self._records.overlap(one, two)
 
     def _variance(self, terms: Multiples, others: Multiples | None = None, sign: str = "") -> str:
         """Write the variance of a linear combination, or the covariance of two. ``sign`` is that of all products."""

@@ -133,6 +133,15 @@ class Records:
         stem = "variance" if one == two else "covariance"
         return self.estimates.take(f"coalesce({found}, 0)", stem)
 
+    def overlap(self, one: str, two: str) -> str:
+        """Return the column of ``estimates`` that is true if a record may count in two sums."""
+        one, two = sorted((one, two))
+        before = (*self.measures[one].before, *self.measures[two].before)
+        rows = self.cell(self.frame.cells.sum((), tuple(dict.fromkeys(before))))
+        both = f"bool_or({self._added(one)} <> 0 AND {self._added(two)} <> 0)"
+        both = f"bool_or({rows} > 0 AND {self._records.take(both, 'both')})"
+        return self.estimates.take(f"coalesce({both}, false)", "overlap")
+
     def noise(self, one: str, two: str) -> str:
         """Write a record's contribution to the covariance of two sums, without the factors of public values."""
         return self._noise(self._added(one), self._added(two))

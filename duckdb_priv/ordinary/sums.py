@@ -9,7 +9,7 @@ variance is known. Source: Wilson (1927); ``mechanism/score_interval.md``, ``mec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -31,7 +31,15 @@ from duckdb_priv.estimator.set_formulas import (
     share_of_table,
 )
 from duckdb_priv.ordinary.frame import Measure
-from duckdb_priv.ordinary.names import filtered, indented, parsed, select_sql, text
+from duckdb_priv.ordinary.names import (
+    all_of,
+    column_names,
+    filtered,
+    indented,
+    parsed,
+    select_sql,
+    text,
+)
 from duckdb_priv.ordinary.published import Attribute
 from duckdb_priv.ordinary.records import (
     Records,
@@ -87,38 +95,109 @@ class Laws:
 
     def sql(self) -> str:
         """Write the query of the laws."""
-        cells, keys, by_report, of_sets = self._frame.cells, list(map(text, self.keys)), [], []
-        reports, carried = self._reports()
+        measures, where = self._records.measures, self._frame.where
+        every = {name: measures[name].conditions for name in self.columns}
+        if not self.of_product:
+            return self._part(self._attributes, self.keys, where, every)
+        # A set of all combinations of some values of each attribute has a factor for each attribute.
+        key_of = {key: self._attribute_of(parsed(self._frame.keys[key])) for key in self.keys}
+        chosen = {} if None in key_of.values() else self._by_attribute(where)
+        split = {name: self._by_attribute(each) for name, each in every.items()}
+        apart = {name: each for name, each in split.items() if each and chosen}
+        together = {name: each for name, each in every.items() if name not in apart}
+        parts: list[tuple[str, list[str]]] = []
+        for attribute in self._attributes if apart else ():
+            keys = [key for key, name in key_of.items() if name == attribute.name]
+            conditions = {name: each[attribute.name] for name, each in apart.items()}
+            query = self._part([attribute], keys, chosen[attribute.name], conditions)
+            parts.append((query, keys))
+        if together:
+            parts.append((self._part(self._attributes, self.keys, where, together), self.keys))
+        return self._joined(parts, apart)
+
+    def _joined(self, parts: Sequence[tuple[str, list[str]]], apart: Collection[str]) -> str:
+        """Write the query of the laws of products from their factors.
+
+        Each part has the factors of one attribute, of the sets that are ``apart``; the last one, those of the others.
+        """
+        tables = ""
+        found: dict[str, str] = {}
+        for number, (query, keys) in enumerate(parts):
+            table = f"l{number}"
+            same = [
+                f"{found[key]} IS NOT DISTINCT FROM {table}.{text(key)}"
+                for key in keys
+                if key in found
+            ]
+            found = {key: f"{table}.{text(key)}" for key in keys} | found
+            tables += f" JOIN {indented(query)} AS {table} ON {all_of(same) or 'true'}"
+        columns = [found[key] for key in self.keys]
         for name, law in self.columns.items():
-            when = filtered(self._records.measures[name].conditions)
+            numbers = range(len(self._attributes)) if name in apart else [len(parts) - 1]
+            factors = ", ".join(f"l{number}.{text(law)}" for number in numbers)
+            formula = let("k", ordinary("law_of_product"), factors=f"[{factors}]")
+            columns.append(f"{formula} AS {text(law)}")
+        return select_sql(columns, tables.removeprefix(" JOIN ").replace(" ON true", "", 1))
+
+    def _attribute_of(self, expression: exp.Expr) -> str | None:
+        """Return the only attribute in an expression; None if it has several."""
+        columns = column_names(expression)
+        found = [each.name for each in self._attributes if each.name.lower() in columns]
+        return None if found[1:] else found[0] if found else self._attributes[0].name
+
+    def _by_attribute(self, conditions: Iterable[str]) -> Mapping[str, list[str]]:
+        """Return conditions that all hold by the attribute on which each depends; none if one depends on several."""
+        found: dict[str, list[str]] = {each.name: [] for each in self._attributes}
+        for condition in map(parsed, conditions):
+            every = condition.unnest()
+            for each in every.flatten() if isinstance(every, exp.And) else [every]:
+                attribute = self._attribute_of(each)
+                if attribute is None:
+                    return {}
+                found[attribute].append(text(each))
+        return found
+
+    def _part(
+        self,
+        attributes: Sequence[Attribute],
+        keys: Sequence[str],
+        where: Sequence[str],
+        conditions: Mapping[str, Sequence[str]],
+    ) -> str:
+        """Write the query of what reports of some attributes count for each set, by group keys on these attributes."""
+        cells, by_report, of_sets = self._frame.cells.of_attributes(attributes), [], []
+        reports, carried = self._reports(attributes)
+        for name, met in conditions.items():
+            when = filtered(met)
             h, within = text(f"{name}_h"), text(f"{name}_in")
             by_report.append(f"coalesce(sum({text(cells.weight)}){when}, 0) AS {h}")
             if not self.of_product:
                 shown = f"bool_or({text(cells.shown)})"
                 found, none = ("count(*)", "0") if self._blocks else (shown, "false")
                 by_report.append(f"coalesce({found}{when}, {none}) AS {within}")
-            of_sets.append(f"{self._of_set(h, within)} AS {text(law)}")
-        classes = replace(self._frame, partly_unknown=False).classes(
+            of_sets.append(f"{self._of_set(h, within)} AS {text(self.columns[name])}")
+        classes = replace(self._frame, cells=cells, partly_unknown=False).classes(
             indented(reports), ["y_place", *carried]
         )
         by_report += [f"any_value({each}) AS {each}" for each in carried]
+        groups = list(map(text, keys))
         of_reports = select_sql(
-            [*self._frame.selected_keys_of(self.keys), *by_report],
-            f"{indented(classes)} AS {text(self._frame.cells.source.alias)}",
-            self._frame.where,
-            [*keys, "y_place"],
+            [*self._frame.selected_keys_of(keys), *by_report],
+            f"{indented(classes)} AS {text(cells.source.alias)}",
+            where,
+            [*groups, "y_place"],
         )
-        return select_sql([*keys, *of_sets], indented(of_reports), groups=keys)
+        return select_sql([*groups, *of_sets], indented(of_reports), groups=groups)
 
     @property
     def _blocks(self) -> bool:
         return not self.of_product and self._attributes[0].blocks is not None
 
-    def _reports(self) -> tuple[str, list[str]]:
+    def _reports(self, attributes: Sequence[Attribute]) -> tuple[str, list[str]]:
         """Write the possible reports as cells, with columns that are carried along to their laws."""
         if self.of_product:
             source, tables, columns, shares = self._frame.cells.source, [], [], []
-            for number, each in enumerate(self._attributes):
+            for number, each in enumerate(attributes):
                 column, r = text(each.column), f"r{number}"
                 selected = [
                     f"{text(source.alias)}.{column}",
@@ -147,12 +226,17 @@ class Laws:
         return select_sql(selected, law), ["y_known"]
 
     def _of_set(self, h: str, within: str) -> str:
-        """Write the law of a set from the weight ``h`` of each report; ``within``: is it in the set, or the size."""
+        """Write the law of a set, or a factor of it, from the weight ``h`` of each report.
+
+        ``within``: is it in the set, or the size.
+        """
         blocks = self._attributes[0].blocks
         if self.of_product:
-            law, given = "law_of_product", {"most": f"max({h})", "least": f"min({h})"}
-            given |= {"mean": f"sum(y_share * {h})", "square": f"sum(y_share * {h} ** 2)"}
-        elif blocks is not None:
+            return struct(
+                most=f"max({h})", least=f"min({h})", mean=f"sum(y_share * {h})",
+                square=f"sum(y_share * {h} ** 2)",
+            )  # fmt: skip
+        if blocks is not None:
             law, given = "law_of_blocks", {"h": f"list({h})", "size": f"any_value({within})"}
             given |= {"own": "any_value(y_own)", "other": "any_value(y_other)"}
             given |= {"blocks": str(blocks.count), "stride": str(blocks.stride)}

@@ -137,24 +137,30 @@ def ends(u: Functional, z: float) -> Interval:
     return Interval(u.estimate, np.sqrt(np.maximum(u.variance, 0)), low, high)
 
 
-def added(covariance: Floats, a: Functional, b: Functional) -> Floats:
+def added(covariance: Floats, a: Functional, b: Functional, overlap: bool = False) -> Floats:
     """Return what a covariance, times a factor, adds to the variance of a combination of two sums.
 
-    It is bounded by the estimated variances. It is enlarged like these only where it adds uncertainty.
+    It is bounded by the estimated variances. It is enlarged like these only where it adds uncertainty. It reduces
+    uncertainty only if the two sums ``overlap``: a record may count in both.
 
     >>> one = Functional(*map(np.float64, (5, 4, 9, 0, 0, 0, 0, 0, 99)))
-    >>> [float(added(np.float64(each), one, one)) for each in (-100, -2, 2, 100)]
+    >>> [float(added(np.float64(each), one, one, True)) for each in (-100, -2, 2, 100)]
     [-4.0, -2.0, 4.5, 9.0]
     """
     bound = np.sqrt(np.maximum(a.variance, 0) * np.maximum(b.variance, 0))
     enlarged = np.where(covariance > 0, a.scale * b.scale, 1)
-    return np.maximum(np.minimum(covariance, bound) * enlarged, -bound)
+    return np.maximum(np.minimum(covariance, bound) * enlarged, -bound if overlap else 0)
 
 
 def difference(
-    a: Functional, b: Functional, covariance: ArrayLike, factors: tuple[float, float] = (1, 1)
+    a: Functional,
+    b: Functional,
+    covariance: ArrayLike,
+    factors: tuple[float, float] = (1, 1),
+    *,
+    overlap: bool = False,
 ) -> Functional:
-    """Return the test terms of a difference of two sums.
+    """Return the test terms of a difference of two sums; if they ``overlap``, a record may count in both.
 
     The errors of two complementary groups of a table cancel in their sum. In their difference they add up:
 
@@ -165,16 +171,14 @@ def difference(
     f, g = factors
     together = 2 * f * g * np.asarray(covariance)
     apart = f**2 * a.nearest + g**2 * b.nearest
-    alone = f**2 * a.variance + g**2 * b.variance
-    cancels = (apart <= 0) | (alone > 0) & (np.abs(alone - together) <= 1e-12 * alone)
-    steps = np.where(cancels, 0, 1)
-    there = steps * (apart + 2 * f * g * added(-np.asarray(covariance), a, b))
+    there = apart + 2 * f * g * added(-np.asarray(covariance), a, b, overlap)
+    steps = np.where(there > 1e-12 * apart, 1, 0)
     part = f**2 * a.nearest / np.maximum(apart, 1e-300)
     rise = np.maximum(part * f * a.rise + (1 - part) * g * b.fall, 0)
     fall = np.maximum(part * f * a.fall + (1 - part) * g * b.rise, 0)
     return Functional(
         f * a.estimate - g * b.estimate,
-        alone - together,
+        f**2 * a.variance + g**2 * b.variance - together,
         there,
         rise,
         fall,
@@ -192,18 +196,20 @@ def ratio(
     z: float,
     most: ArrayLike = np.inf,
     *,
+    overlap: bool = False,
     same_values: bool = False,
 ) -> Interval:
     """Return the interval of a ratio a / b of two sums that are not negative: the t for which a - t b may be 0.
 
-    If both are over records with the ``same_values``, they keep their correlation. The ratio has no upper end and no
+    If they ``overlap``, a record may count in both. If both are over records with the ``same_values``, they keep their
+    correlation. The ratio has no upper end and no
     standard error if b may be 0. The estimate is NaN if that of b is 0 or less.
 
     >>> two, one = (Functional(*map(np.float64, (each, 1, 1, 0, 0, 0, 0, 0, 99))) for each in (20, 10))
     >>> [round(float(each), 3) for each in ratio(two, one, 0.0, 2.0)]
     [2.0, 0.224, 1.619, 2.547]
     """
-    together = -added(-np.asarray(covariance), a, b)
+    together = -added(-np.asarray(covariance), a, b, overlap)
     if same_values:
         bound = np.sqrt(a.nearest * b.nearest)
         together = np.clip(np.asarray(covariance) * a.scale * b.scale, -bound, bound)
@@ -228,6 +234,8 @@ def ratio(
         point = np.where(b.estimate > 0, a.estimate / b.estimate, np.nan)
         noise = a.variance - 2 * point * covariance + point**2 * b.variance
         error = np.where(closed, np.sqrt(np.maximum(noise, 0)) / b.estimate, np.nan)
+    # Where no possible ratio is accepted, all are possible.
+    low, high = np.where(low >= most, 0, low), np.where(high <= 0, most, high)
     return Interval(point, error, np.clip(low, 0, most), np.clip(high, 0, most))
 
 

@@ -97,11 +97,6 @@ CASE WHEN m.d THEN coalesce([m.v[i] FOR i IN list_filter(range(1, len(m.v) + 1),
 -- The rows that are counted, in the order of the cells: c is what a record adds to the sum, d whether it is counted.
 list({r: @row@, c: CAST(@coefficient@ AS DOUBLE), d: @counted@} ORDER BY (@row@).cell ASC, (@row@).x ASC)@filter@
 
--- name: factors
--- What rows of the whole release count for a combination of values, one of each of several attributes.
-list_reduce(_factors, lambda p, q: {most: greatest(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
-    least: least(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least), mean: p.mean * q.mean, square: p.square * q.square})
-
 -- name: set
 -- The values whose rows are counted.
 {rows: m.rows, set: list_sort(list_distinct([(e.r).x FOR e IN list_filter(m.rows, lambda e: e.d)]))}

@@ -45,10 +45,7 @@ WITH RECURSIVE weighed AS (
     -- The weights of the rows of the whole release for each value.
     SELECT [{background}] AS of_each FROM weighed
 ), product AS MATERIALIZED (
-    SELECT @law_of_product@ AS _priv_law FROM (SELECT list_reduce(of_each, lambda p, q: {
-        most: greatest(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
-        least: least(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
-        mean: p.mean * q.mean, square: p.square * q.square}) AS k FROM background)
+    SELECT @law_of_product@ AS _priv_law FROM (SELECT {factors: of_each} AS k FROM background)
 ), steps AS (
     SELECT 0 AS step, false AS settled, _priv_group, shown, likelihood,
         [each * _priv_total / greatest(list_sum(start), 1e-300) FOR each IN start] AS f

@@ -214,12 +214,9 @@ CASE WHEN u.variance > 0 THEN sqrt(@nearest@ / u.variance) ELSE 0 END
 
 -- name: together
 -- What a covariance adds to the variance of a combination, over w. The estimated covariance is bounded by the estimated variances. It is
--- enlarged like these if it makes the combination less certain, and only then: in few rows it is mostly noise.
-greatest(least(w.added, w.bound) * CASE WHEN w.added > 0 THEN w.enlarged ELSE 1 END, -w.bound)
-
--- name: cancels
--- Whether the noise of the parts of a combination cancels: its estimated variance is zero, and those of its parts are not.
-e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
+-- enlarged like these if it makes the combination less certain, and only then: in few rows it is mostly noise. Two sums over records that
+-- have no value in common make their difference less certain. Where they seem to make it more certain, it is noise, and relief is 0.
+greatest(least(w.added, w.bound) * CASE WHEN w.added > 0 THEN w.enlarged ELSE 1 END, -w.relief)
 
 -- name: combination.parts
 -- A linear combination is a sum itself. Over p: factors, and what is tested of each part; pairs of parts, i and j, with their
@@ -232,13 +229,14 @@ e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
 
 -- name: combination.pairs
 -- Over c.
-{constant: c.constant, q: c.q, pairs: [{added: 2 * c.q[r.i].f * c.q[r.j].f * r.covariance,
-     bound: 2 * abs(c.q[r.i].f * c.q[r.j].f) * sqrt(greatest(c.q[r.i].u.variance, 0) * greatest(c.q[r.j].u.variance, 0)),
-     enlarged: c.q[r.i].scale * c.q[r.j].scale} FOR r IN c.pairs]}
+{constant: c.constant, q: c.q, pairs: [{added: r.f * r.covariance, bound: abs(r.f) * r.most, enlarged: r.enlarged,
+         relief: CASE WHEN r.overlap OR r.f > 0 THEN abs(r.f) * r.most ELSE 0 END}
+     FOR r IN [{f: 2 * c.q[r.i].f * c.q[r.j].f, covariance: r.covariance, overlap: r.overlap, enlarged: c.q[r.i].scale * c.q[r.j].scale,
+             most: sqrt(greatest(c.q[r.i].u.variance, 0) * greatest(c.q[r.j].u.variance, 0))} FOR r IN c.pairs]]}
 
 -- name: combination.there
 -- Over d.
-{constant: d.constant, q: d.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN d.q]), alone: list_sum([t.f ** 2 * t.u.variance FOR t IN d.q]),
+{constant: d.constant, q: d.q, apart: list_sum([t.f ** 2 * t.nearest FOR t IN d.q]),
  variance: list_sum([t.f ** 2 * t.u.variance FOR t IN d.q]) + coalesce(list_sum([w.added FOR w IN d.pairs]), 0),
  there: CASE WHEN len(d.q) = 1 THEN d.q[1].f ** 2 * d.q[1].u.there ELSE list_sum([t.f ** 2 * t.nearest FOR t IN d.q])
      + coalesce(list_sum([@together@ FOR w IN d.pairs]), 0) END}
@@ -246,14 +244,14 @@ e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
 -- name: combination.steps
 -- Over e. Parts whose noise cancels have no steps.
 {constant: e.constant, q: e.q, apart: e.apart, variance: e.variance, there: e.there,
- steps: CASE WHEN len(e.q) > 1 AND (@cancels@) THEN 0 ELSE 1 END}
+ steps: CASE WHEN len(e.q) > 1 AND e.there <= 1e-12 * e.apart THEN 0 ELSE 1 END}
 
 -- name: combination.tested
 -- What is tested, over h. An estimate that is off is so by each part in proportion to its variance, and so the variance grows; that
 -- it shrinks is not taken for sure.
 {estimate: CASE WHEN list_count([t.f * t.u.estimate FOR t IN h.q]) = len(h.q)
       THEN h.constant + list_sum([t.f * t.u.estimate FOR t IN h.q]) END,
-  variance: h.variance, there: h.steps * h.there,
+  variance: h.variance, there: h.there,
   rise: CASE WHEN len(h.q) = 1 THEN h.q[1].rise WHEN h.steps > 0
       THEN greatest(list_sum([t.f ** 2 * t.nearest * t.rise FOR t IN h.q]) / h.apart, 0) ELSE 0 END,
   fall: CASE WHEN len(h.q) = 1 THEN h.q[1].fall WHEN h.steps > 0
@@ -268,25 +266,25 @@ e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
 
 -- name: apart.parts
 -- The difference of two sums is a linear combination, too. Over p: a list of what is tested of both, and their covariance.
-{a: p.tests[1], b: p.tests[2], covariance: p.covariance, n: [@nearest@ FOR u IN p.tests]}
+{a: p.tests[1], b: p.tests[2], covariance: p.covariance, overlap: p.overlap, n: [@nearest@ FOR u IN p.tests],
+ bound: 2 * sqrt(greatest(p.tests[1].variance, 0) * greatest(p.tests[2].variance, 0))}
 
 -- name: apart.pair
 -- Over c.
-{a: c.a, b: c.b, n: c.n, alone: c.a.variance + c.b.variance, added: -2 * c.covariance,
- bound: 2 * sqrt(greatest(c.a.variance, 0) * greatest(c.b.variance, 0)),
+{a: c.a, b: c.b, n: c.n, added: -2 * c.covariance, bound: c.bound, relief: CASE WHEN c.overlap THEN c.bound ELSE 0 END,
  enlarged: CASE WHEN c.a.variance > 0 AND c.b.variance > 0 THEN sqrt(c.n[1] / c.a.variance * (c.n[2] / c.b.variance)) ELSE 0 END}
 
 -- name: apart.together
 -- Over w.
-{a: w.a, b: w.b, n: w.n, alone: w.alone, variance: w.alone + w.added, apart: w.n[1] + w.n[2], there: w.n[1] + w.n[2] + @together@}
+{a: w.a, b: w.b, n: w.n, variance: w.a.variance + w.b.variance + w.added, apart: w.n[1] + w.n[2], there: w.n[1] + w.n[2] + @together@}
 
 -- name: apart.steps
 -- Over e.
-{a: e.a, b: e.b, n: e.n, apart: e.apart, variance: e.variance, there: e.there, steps: CASE WHEN @cancels@ THEN 0 ELSE 1 END}
+{a: e.a, b: e.b, n: e.n, apart: e.apart, variance: e.variance, there: e.there, steps: CASE WHEN e.there <= 1e-12 * e.apart THEN 0 ELSE 1 END}
 
 -- name: apart.tested
 -- Over h.
-{estimate: h.a.estimate - h.b.estimate, variance: h.variance, there: h.steps * h.there,
+{estimate: h.a.estimate - h.b.estimate, variance: h.variance, there: h.there,
  rise: CASE WHEN h.steps > 0 THEN greatest((h.n[1] * h.a.rise + h.n[2] * h.b.fall) / h.apart, 0) ELSE 0 END,
  fall: CASE WHEN h.steps > 0 THEN greatest((h.n[1] * h.a.fall + h.n[2] * h.b.rise) / h.apart, 0) ELSE 0 END,
  above: h.steps * greatest(h.a.above, h.b.below), below: h.steps * greatest(h.a.below, h.b.above),
@@ -311,11 +309,13 @@ e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
 
 -- name: quotient.crossed
 -- Over g. What the covariance adds to the variance of a - t * b for t = 1.
-{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance), bound: sqrt(g.o[1].spread * g.o[2].spread), enlarged: g.o[1].scale * g.o[2].scale}
+{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance), bound: sqrt(g.o[1].spread * g.o[2].spread),
+ relief: CASE WHEN g.p.overlap THEN sqrt(g.o[1].spread * g.o[2].spread) ELSE 0 END, enlarged: g.o[1].scale * g.o[2].scale}
 
 -- name: quotient.correlated
 -- The same of two sums over records with the same values, whose noise is the same: they keep the estimated correlation.
-{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale), bound: sqrt(g.o[1].noise * g.o[2].noise), enlarged: 1e0}
+{p: g.p, o: g.o, added: -(g.p.a.z ** 2 * g.p.covariance * g.o[1].scale * g.o[2].scale), bound: sqrt(g.o[1].noise * g.o[2].noise),
+ relief: sqrt(g.o[1].noise * g.o[2].noise), enlarged: 1e0}
 
 -- name: quotient.sides
 -- Over w. A higher quotient than the estimate is one where a is higher or b is lower, with the variance that a would have then; a lower
@@ -337,10 +337,12 @@ e.apart <= 0 OR (e.alone > 0 AND abs(e.variance) <= 1e-12 * e.alone)
 
 -- name: quotient.ends
 -- Over i. Where b may be 0, the quotient has no upper end and no standard error; where a or b may be negative, no end at all.
--- Quotients are dense: there is no step between them.
+-- Quotients are dense: there is no step between them. So where no possible quotient is accepted, all are possible.
 {p: i.p, closed: i.closed, quotient: CASE WHEN i.p.b.estimate > 0 THEN i.p.a.estimate / i.p.b.estimate END,
- ends: [least(greatest(CASE WHEN k.beyond THEN k.zero / (k.middle - k.side * k.root)
-     WHEN i.closed THEN (k.middle + k.side * k.root) / k.open ELSE k.side * 'inf'::DOUBLE END, i.p.least), i.p.most) FOR k IN i.sides]}
+ ends: [CASE WHEN k.side > 0 AND k.t <= i.p.least THEN i.p.most WHEN k.side < 0 AND k.t >= i.p.most THEN i.p.least
+     ELSE least(greatest(k.t, i.p.least), i.p.most) END
+     FOR k IN [{side: k.side, t: CASE WHEN k.beyond THEN k.zero / (k.middle - k.side * k.root)
+         WHEN i.closed THEN (k.middle + k.side * k.root) / k.open ELSE k.side * 'inf'::DOUBLE END} FOR k IN i.sides]]}
 
 -- name: quotient.interval
 -- The interval, over e.

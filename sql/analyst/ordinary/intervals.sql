@@ -38,17 +38,24 @@
              more: k.own / k.held - (1 - k.own) / (k.blocks - k.held)}]][1]]][1]]][1]
 
 -- name: law_of_product
--- The law of a set of combinations of values of several attributes. Over k: the most and the least that a record counts, and mean and
--- mean square of what it would count if it showed each value as often as the release does, independently of the others. What a record
+-- The law of a set of combinations of values of several attributes. Over k.factors: for each attribute, the most and the least that a
+-- record counts for its values of the set, and mean and mean square of what it would count if it showed each value as often as the release
+-- does. The set has every combination of these values; of any other set, there is one factor for all attributes together. What a record
 -- counts is between both ends, and 1 on average if it is one of the set and 0 if it is not: so its variance is at most
--- (most - 1) * (1 - least), and -most * least (Bhatia and Davis 2000). That of the other records of the release is what the
--- records of the set leave, at most.
-[{slope: greatest(l.inside - l.outside, 0), half_step: coalesce((k.most - k.least) / 2, 0), spread: greatest(l.inside - l.outside, 0), scatter: l.outside,
-  most_scatter: l.outside, upward: greatest(k.most, 0), downward: greatest(1 - k.least, 0), shrinkage: 0e0}
+-- (most - 1) * (1 - least), and -most * least (Bhatia and Davis 2000). In the set, its mean square is the product of those of the attributes.
+-- The variance of the other records of the release is what the records of the set leave, at most.
+[{slope: greatest(l.inside - l.outside, 0), half_step: coalesce((l.most - l.least) / 2, 0), spread: greatest(l.inside - l.outside, 0), scatter: l.outside,
+  most_scatter: l.outside, upward: greatest(l.most, 0), downward: greatest(1 - l.least, 0), shrinkage: 0e0}
  FOR l IN [
-    {inside: b.inside, outside: coalesce(least(greatest((b.every - b.share * b.inside) / nullif(1 - b.share, 0), 0), greatest(-b.ends, 0)), 0)}
-    FOR b IN [{inside: greatest((k.most - 1) * (1 - k.least), 0), every: greatest(k.square - k.mean, 0), ends: k.most * k.least,
-        share: least(greatest(k.mean, 0), 1)}]]][1]
+    {most: b.most, least: b.least, inside: b.inside,
+     outside: coalesce(least(greatest((b.every - b.share * b.inside) / nullif(1 - b.share, 0), 0), greatest(-b.most * b.least, 0)), 0)}
+    FOR b IN [
+        {most: p.most, least: p.least, inside: p.inside - 1, every: greatest(p.square - p.mean, 0), share: least(greatest(p.mean, 0), 1)}
+        FOR p IN [list_reduce([{most: f.most, least: f.least, mean: f.mean, square: f.square,
+                inside: 1 + greatest((f.most - 1) * (1 - f.least), 0)} FOR f IN k.factors],
+            lambda p, q: {most: greatest(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
+                least: least(p.most * q.most, p.most * q.least, p.least * q.most, p.least * q.least),
+                mean: p.mean * q.mean, square: p.square * q.square, inside: p.inside * q.inside})]]]][1]
 
 -- name: inflation
 -- The factor by which copying enlarges a record's part of the variance.
