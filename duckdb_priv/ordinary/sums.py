@@ -120,7 +120,7 @@ class Laws:
 
         Each part has the factors of one attribute, of the sets that are ``apart``; the last one, those of the others.
         """
-        tables = ""
+        tables: list[str] = []
         found: dict[str, str] = {}
         for number, (query, keys) in enumerate(parts):
             table = f"l{number}"
@@ -130,14 +130,15 @@ class Laws:
                 if key in found
             ]
             found = {key: f"{table}.{text(key)}" for key in keys} | found
-            tables += f" JOIN {indented(query)} AS {table} ON {all_of(same) or 'true'}"
+            condition = f" ON {all_of(same) or 'true'}" if tables else ""
+            tables.append(f"{indented(query)} AS {table}{condition}")
         columns = [found[key] for key in self.keys]
         for name, law in self.columns.items():
             numbers = range(len(self._attributes)) if name in apart else [len(parts) - 1]
             factors = ", ".join(f"l{number}.{text(law)}" for number in numbers)
             formula = let("k", ordinary("law_of_product"), factors=f"[{factors}]")
             columns.append(f"{formula} AS {text(law)}")
-        return select_sql(columns, tables.removeprefix(" JOIN ").replace(" ON true", "", 1))
+        return select_sql(columns, " JOIN ".join(tables))
 
     def _attribute_of(self, expression: exp.Expr) -> str | None:
         """Return the only attribute in an expression; None if it has several."""
