@@ -94,18 +94,19 @@ class ViewColumn:
 
 
 OPTIONAL = {
-    "other_file": (
-        f"""NOT contains(lower(s['tree']), '"schema_name":"{names.SCHEMA}"')""",
-        "false",
-    ),
-    "joined": ("""NOT contains(s['tree'], '"type":"JOIN"')""", "false"),
-    "pivoted": ("""NOT contains(s['tree'], '"type":"PIVOT"')""", "false"),
-    "totalled": ("""NOT contains(s['tree'], '"class":"WINDOW"')""", "false"),
-    "known": ("NOT contains(s['tree'], 'COMPARE_')", "''"),
-    "judged": (template("@plain@"), "''"),
+    "known": """contains(s['kind'], 'd') OR NOT contains(s['tree'], 'COMPARE_')""",
+    "checked": template("@plain@"),
 }
-"""Parts of ``made`` that few statements need. For each: the condition, over ``view``, that a statement does not
-need it, and what replaces it then."""
+"""Parts of ``made`` that not every statement needs. For each: the condition, over ``view``, that a statement does not
+need it."""
+NODES = {
+    "selects": ("tree", "SELECT_NODE"),
+    "tables": ("tree", "BASE_TABLE"),
+    "selects_below": ("json_extract(n, '$.from_table')", "SELECT_NODE"),
+    "selects_inside": ("r['node']", "SELECT_NODE"),
+    "tables_inside": ("r['node']", "BASE_TABLE"),
+}
+"""Lists of nodes that the queries read: of what, and of which kind."""
 
 
 def queries(table: WeightedTable) -> dict[str, str]:
@@ -133,6 +134,10 @@ def queries(table: WeightedTable) -> dict[str, str]:
     pieces = _pieces()
     places = {
         **pieces,
+        **{
+            name: fill(pieces["nodes"], {"of": of, "sought": literal(kind)})
+            for name, (of, kind) in NODES.items()
+        },
         **_words(table),
         **{name: literal(text) for name, text in texts.items()},
         "every_name": literal(literal(" ".join(each.name for each in columns))[1:-1]),
@@ -153,9 +158,9 @@ def queries(table: WeightedTable) -> dict[str, str]:
         places[name] = literal(fill(pieces[name], places))
     parts = {name: f"_priv_{name}" for name in OPTIONAL}
     made = literal(fill(pieces["made"], places | parts))
-    for name, (needless, otherwise) in OPTIONAL.items():
+    for name, needless in OPTIONAL.items():
         part = literal(fill(places[name], places))
-        chosen = f"CASE WHEN {fill(needless, places)} THEN {literal(otherwise)} ELSE {part} END"
+        chosen = f"CASE WHEN {fill(needless, places)} THEN '''''' ELSE {part} END"
         made = f"replace({made}, {literal(parts[name])}, {chosen})"
     places["made"] = made
     return {name: fill(pieces[name], places) for name in ("view", "own_weight")}

@@ -43,32 +43,30 @@ concat(CASE WHEN t = '' OR contains(t, 'json_serialize_sql') OR regexp_matches(t
 CASE WHEN contains(t, 'json_serialize_sql') OR contains(t, '_priv_') THEN '{"error":true}' ELSE CAST(json_serialize_sql(@within@) AS VARCHAR) END
 
 -- name: made
--- The text is made in one expression, where tree is _priv_tree.
-FROM query([concat(@cells@, CASE
-    WHEN @described@ THEN @no_rows@
-    WHEN current_schema() <> @schema@ OR @other_file@ THEN error(@says.elsewhere@)
-    WHEN current_setting('default_collation') <> '' THEN error(@says.collated@)
-    WHEN regexp_matches('_priv_text', '(?i)^create\s(?:[a-z]+\s+)*?(?:view|macro|function)\s') THEN error(@says.stored@)
-    WHEN regexp_matches('_priv_text', '(?i)^summarize\s') THEN error(@says.rows@)
-    WHEN contains('_priv_kind', 'e') THEN ''
-    WHEN json_extract_string(tree, '$.error') <> 'false' THEN error(CASE WHEN regexp_matches('_priv_text', '(?i)pivot')
-        THEN @says.pivoted@ ELSE @says.unread@ END)
-    WHEN NOT list_contains([lower(x) FOR x IN json_extract_string(tree, '$..table_name')], @release@) THEN error(@says.unseen@)
-    WHEN @joined@ THEN error(@says.twice@)
-    WHEN @pivoted@ THEN error(@says.pivoted@)
-    ELSE CASE list_max([CASE WHEN coalesce(json_extract_string(c, '$.schema'), '') <> '' THEN 0
-            WHEN json_extract_string(c, '$.class') = 'WINDOW' THEN CASE WHEN @totalled@ THEN 0 ELSE 1 END WHEN json_type(c, '$.filter') <> 'NULL' THEN 2
-            WHEN json_extract_string(c, '$.distinct') = 'true' THEN 3
-            WHEN json_array_length(c, '$.order_bys.orders') > 0 THEN 4 ELSE 0 END FOR c IN @calls@])
-        WHEN 1 THEN error(@says.over@) WHEN 2 THEN error(@says.filter@) WHEN 3 THEN error(@says.distinct@)
-        WHEN 4 THEN error(@says.ordered@)
-        ELSE concat(@known@) END
-    END, @judged@)
- FOR tree IN ['_priv_tree']][1])
+-- The text is made in one expression, where tree is _priv_tree. error(NULL) is NULL, which adds no text.
+FROM query([concat(@cells@, CASE WHEN @described@ THEN @no_rows@ END, error(CASE
+    WHEN @described@ THEN NULL
+    WHEN current_schema() <> @schema@ THEN @says.elsewhere@
+    WHEN current_setting('default_collation') <> '' THEN @says.collated@
+    WHEN regexp_matches('_priv_text', '(?i)^create\s(?:[a-z]+\s+)*?(?:view|macro|function)\s') THEN @says.stored@
+    WHEN regexp_matches('_priv_text', '(?i)^summarize\s') THEN @says.rows@
+    WHEN contains('_priv_kind', 'e') THEN NULL
+    WHEN json_extract_string(tree, '$.error') <> 'false' THEN CASE WHEN regexp_matches('_priv_text', '(?i)pivot') THEN @says.pivoted@ ELSE @says.unread@ END
+    WHEN NOT list_contains([lower(x) FOR x IN json_extract_string(tree, '$..table_name')], @release@) THEN @says.unseen@ END), @known@, @checked@)
+    FOR tree IN ['_priv_tree']][1])
 
--- name: judged
--- What judges how the statement uses the rows.
-concat(' AND ', replace(replace(@judge@, '_judged_weighed',
+-- name: checked
+-- What DuckDB would refuse in its own words, and what judges how the statement uses the rows.
+concat(error(CASE
+    WHEN @other_file@ THEN @says.elsewhere@
+    WHEN @joined@ THEN @says.twice@
+    WHEN @pivoted@ THEN @says.pivoted@
+    ELSE list_max([CASE WHEN json_extract_string(c, '$.schema') <> '' OR @totalled@ THEN NULL
+        WHEN json_extract_string(c, '$.class') = 'WINDOW' THEN @says.over@
+        WHEN json_type(c, '$.filter') <> 'NULL' THEN @says.filter@
+        WHEN json_extract_string(c, '$.distinct') = 'true' THEN @says.distinct@
+        WHEN json_array_length(c, '$.order_bys.orders') > 0 THEN @says.ordered@ END FOR c IN @calls@]) END),
+    ' AND ', replace(replace(@judge@, '_judged_weighed',
         CASE WHEN NOT contains('_priv_kind', 'e') AND @partial@ THEN @weighed_place@ ELSE '''''' END), '_judged_tree',
         CASE WHEN contains('_priv_kind', 'e') THEN concat('SELECT json_serialize_sql(statement)',
             ' FROM duckdb_prepared_statements() WHERE lower(name) = ''', regexp_extract(lower('_priv_text'), '^execute\s+"?([^\s(";]+)', 1), '''')
@@ -85,10 +83,9 @@ coalesce([md5(CAST(p['node'] AS VARCHAR)) FOR p IN @weighed@][1], '')
 -- name: described
 contains('_priv_kind', 'd')
 
--- name: selects
--- Every SELECT. DuckDB evaluates all parts of an AND: what reads a node as JSON follows a filter of its text.
-list_filter(list_filter(json_extract(tree, '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"SELECT_NODE"')),
-    lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE')
+-- name: nodes
+-- The nodes of one kind. DuckDB evaluates all parts of an AND: what reads a node as JSON follows a filter of its text.
+list_filter(list_filter(json_extract(@of@, '$.**'), lambda n: contains(CAST(n AS VARCHAR), @sought@)), lambda n: json_extract_string(n, '$.type') = @sought@)
 
 -- name: calls
 list_filter(list_filter(json_extract(tree, '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"function_name"')),
@@ -96,24 +93,17 @@ list_filter(list_filter(json_extract(tree, '$.**'), lambda n: contains(CAST(n AS
 
 -- name: totalled
 -- Whether a window sums what a query below has: DuckDB finds its own aggregate then.
-lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
+json_extract_string(c, '$.class') = 'WINDOW' AND lower(json_extract_string(c, '$.function_name')) = 'sum' AND json_extract_string(c, '$.distinct') = 'false' AND json_type(c, '$.filter_expr') = 'NULL'
 AND len(json_extract(c, ['$.children', '$.arguments'])) > 0 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(c, '$..function_name')[2:]], [@counts@])
 AND len(list_filter(@selects@, lambda n: json_extract_string(n, '$.from_table.type') <> 'SUBQUERY' AND contains(lower(json_extract_string(n, '$.from_table')), concat('"table_name":"', @release@, '"'))
     AND contains(json_extract_string(n, '$.select_list'), '"class":"WINDOW"'))) = 0
 
 -- name: joined
 -- Whether a SELECT reads the view twice, or queries that hand its rows on.
-contains(tree, '"type":"JOIN"') AND [list_max([len(list_filter(list_filter(json_extract(n, '$.from_table.**'), @base_table@), @handed_table@))
-    - coalesce(list_sum([len(list_filter(list_filter(json_extract(s, '$.**'), @base_table@), @handed_table@))
-        FOR s IN list_filter(list_filter(json_extract(n, '$.from_table.**'), lambda s: contains(CAST(s AS VARCHAR), '"SELECT_NODE"')),
-            lambda s: json_extract_string(s, '$.type') = 'SELECT_NODE' AND NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR'))]), 0)
-    FOR n IN @selects@]) FOR handed IN [@handed@]][1] > 1
-
--- name: base_table
-lambda b: contains(CAST(b AS VARCHAR), '"BASE_TABLE"')
-
--- name: handed_table
-lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(handed, lower(json_extract_string(b, '$.table_name')))
+[list_max([len(list_filter(json_extract_string(n, '$.from_table..table_name'), lambda b: list_contains(handed, lower(b))))
+    - coalesce(list_sum([len(list_filter(json_extract_string(s, '$.from_table..table_name'), lambda b: list_contains(handed, lower(b))))
+        FOR s IN list_filter(@selects_below@, lambda s: NOT list_contains(json_extract_string(s, '$.select_list[*].type'), 'STAR'))]), 0)
+    FOR n IN list_filter(@selects@, lambda n: json_extract_string(n, '$.from_table.type') = 'JOIN')]) FOR handed IN [@handed@]][1] > 1
 
 -- name: handed
 -- The view, and what WITH calls queries that hand its rows on.
@@ -124,19 +114,17 @@ list_concat([@release@], [lower(json_extract_string(s, '$.key')) FOR s IN list_f
 
 -- name: other_file
 -- Whether the view is that of another file than the one in use, whose rows it would count.
-len(list_filter(list_filter(json_extract(tree, '$.**'), @base_table@), lambda n: json_extract_string(n, '$.type') = 'BASE_TABLE'
-    AND lower(json_extract_string(n, '$.schema_name')) = @schema@ AND lower(json_extract_string(n, '$.table_name')) = @release@
+len(list_filter(@tables@, lambda n: lower(json_extract_string(n, '$.schema_name')) = @schema@ AND lower(json_extract_string(n, '$.table_name')) = @release@
     AND lower(coalesce(json_extract_string(n, '$.catalog_name'), '')) NOT IN ('', lower(current_database())))) > 0
 
 -- name: pivoted
 -- Whether an aggregate of the schema pivots.
-len(list_filter(json_extract(tree, '$.**'), lambda p: json_extract_string(p, '$.type') = 'PIVOT'
-    AND list_has_any([lower(x) FOR x IN json_extract_string(p, '$.aggregates[*].function_name')], [@counts@])
-    AND coalesce(json_extract_string(p, '$.aggregates[0].schema'), '') = '')) > 0
+len(list_filter(json_extract(tree, '$..aggregates[*]'), lambda c: lower(json_extract_string(c, '$.function_name')) IN (@counts@)
+    AND json_extract_string(c, '$.schema') = '')) > 0
 
 -- name: plain
--- Whether the statement is asked for its columns alone, or is one SELECT of the view alone that counts, and has nothing that judge
--- would have to look at.
+-- Whether the statement is asked for its columns alone, or is one SELECT of the view alone that counts, and has nothing that would
+-- have to be checked.
 contains(s['kind'], 'd') OR NOT contains(s['kind'], 'e')
 AND list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@counts@])
 AND (NOT contains(s['kind'], 's') OR list_contains(json_extract_string(s['tree'], '$..function_name'), 'count_star'))
@@ -144,7 +132,8 @@ AND lower(json_extract_string(s['tree'], '$.statements[0].node.from_table.table_
 AND len(list_filter(json_extract_string(s['tree'], '$..type'), lambda x: x IN ('SELECT_NODE', 'TABLE_FUNCTION', 'STAR'))) = 1
 AND NOT list_has_any([lower(x) FOR x IN json_extract_string(s['tree'], '$..function_name')], [@others@, @decomposed@, @random@])
 AND len(list_filter(list_concat(json_extract_string(s['tree'], '$..schema'), json_extract_string(s['tree'], '$..sample')), lambda x: x <> '')) = 0
-AND NOT regexp_matches(s['tree'], '(?i)"current_(?:role|user)"|"class":"WINDOW"')
+AND coalesce(lower(json_extract_string(s['tree'], '$.statements[0].node.from_table.catalog_name')), '') IN ('', lower(current_database()))
+AND NOT regexp_matches(s['tree'], '(?i)"current_(?:role|user)"|"class":"WINDOW"|"filter":\{|"distinct":true|"order_bys":\{"type":"ORDER_MODIFIER","orders":\[\{')
 AND NOT contains(lower(s['tree']), concat('"column_names":["', lower(coalesce(
     nullif(json_extract_string(s['tree'], '$.statements[0].node.from_table.alias'), ''), @release@)), '"]'))
 
@@ -201,15 +190,13 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '
 [{node: p['node'], reader: p['reader'], list: substr(CAST(json_extract(p['node'], '$.select_list') AS VARCHAR), 2), dropped: p['tables'][1], columns: p['columns']} FOR p IN list_filter([
     {node: r['node'], reader: r['reader'], columns: [lower(coalesce(nullif(json_extract_string(c, '$.alias'), ''), json_extract_string(c, '$.column_names[#-1]')))
         FOR c IN json_extract(r['node'], '$.select_list[*]')],
-     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN list_filter(list_filter(r['sources'], @base_table@),
-         lambda b: json_extract_string(b, '$.type') = 'BASE_TABLE' AND list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
-            AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@))],
-     joined: list_filter(list_filter(r['sources'], lambda b: contains(CAST(b AS VARCHAR), '"JOIN"')), lambda b: json_extract_string(b, '$.type') = 'JOIN'
-        AND (json_extract_string(b, '$.ref_type') NOT IN ('REGULAR', 'CROSS') OR json_extract_string(b, '$.join_type') NOT IN ('INNER', 'LEFT')))}
-            FOR r IN list_filter([{node: q['node'], reader: q['reader'], sources: list_prepend(json_extract(q['node'], '$.from_table'), json_extract(q['node'], '$.from_table.**'))}
-        FOR q IN @counted_rows@], lambda r: json_extract_string(r['node'], '$.type') = 'SELECT_NODE'
-            AND len(list_filter(list_filter(json_extract(r['node'], '$.**'), lambda n: contains(CAST(n AS VARCHAR), '"SELECT_NODE"')),
-                lambda n: json_extract_string(n, '$.type') = 'SELECT_NODE' AND list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@))) = 0
+     tables: [coalesce(nullif(json_extract_string(b, '$.alias'), ''), json_extract_string(b, '$.table_name')) FOR b IN list_filter(@tables_inside@,
+         lambda b: list_contains(@passing@, lower(json_extract_string(b, '$.table_name')))
+            AND lower(json_extract_string(b, '$.schema_name')) IN ('', @schema@))]}
+        FOR r IN list_filter(@counted_rows@, lambda r: json_extract_string(r['node'], '$.type') = 'SELECT_NODE'
+            AND len(list_filter(@selects_inside@, lambda n: list_has_any([lower(x) FOR x IN json_extract_string(n, '$..table_name')], @passing@))) = 0
+        AND len(list_filter(list_concat(json_extract_string(r['node'], '$.from_table..ref_type'), json_extract_string(r['node'], '$.from_table..join_type')),
+            lambda x: x NOT IN ('REGULAR', 'CROSS', 'INNER', 'LEFT'))) = 0
         AND NOT regexp_matches(CAST(r['node'] AS VARCHAR),
             '"(?:class|type)":"(?:STAR|WINDOW|PARAMETER|COLLATE|PIVOT|POSITIONAL_REFERENCE|DISTINCT_MODIFIER|LIMIT_PERCENT_MODIFIER|SET_OPERATION_NODE)"')
         AND json_array_length(r['node'], '$.group_expressions') + json_array_length(r['node'], '$.group_sets') = 0
@@ -219,7 +206,7 @@ FROM query([coalesce([concat('WITH ', @named_release@, ' AS (FROM ', @schema@, '
             json_extract_string(r['node'], '$.from_table.type') = 'BASE_TABLE' AND json_type(m, '$.offset') = 'NULL'
             AND coalesce(json_extract_string(m, '$.limit_type'), 'ROW_COUNT') = 'ROW_COUNT' AND TRY_CAST(coalesce(json_extract_string(m, '$.limit.literal.text'),
                 json_extract_string(m, '$.limit.value.value')) AS HUGEINT) >= @view_rows@, false))) = 0)], lambda p: len(p['tables']) = 1
-                    AND len(p['joined']) = 0 AND len(list_distinct(p['columns'])) = len(p['columns']))]
+                    AND len(list_distinct(p['columns'])) = len(p['columns']))]
 
 -- name: counted_rows
 -- What a SELECT counts that has all counts of the statement, if each of them sums weights alone and the view is named once.
