@@ -62,6 +62,9 @@ class Laws:
     def __init__(self, records: Records) -> None:
         self._records, self._frame = records, records.frame
         self._attributes = list(self._frame.cells.attributes.values())
+        parts = ("place", "share", "own", "other", "known")
+        self._of_report = {each: records.taken.fresh(f"y_{each}") for each in parts}
+        """Names of the columns of a report: its number, its share, and what the catalog says of it."""
         self.columns: dict[str, str] = {}
         """Columns of the laws, by count."""
         self.keys = [name for name in self._frame.keys if name in self._frame.sensitive_keys]
@@ -170,7 +173,7 @@ class Laws:
         reports, carried = self._reports(attributes)
         for name, met in conditions.items():
             when = filtered(met)
-            h, within = text(f"{name}_h"), text(f"{name}_in")
+            h, within = (text(self._records.taken.fresh(f"{name}_{each}")) for each in ("h", "in"))
             by_report.append(f"coalesce(sum({text(cells.weight)}){when}, 0) AS {h}")
             if not self.of_product:
                 shown = f"bool_or({text(cells.shown)})"
@@ -178,7 +181,7 @@ class Laws:
                 by_report.append(f"coalesce({found}{when}, {none}) AS {within}")
             of_sets.append(f"{self._of_set(h, within)} AS {text(self.columns[name])}")
         classes = replace(self._frame, cells=cells, partly_unknown=False).classes(
-            indented(reports), ["y_place", *carried]
+            indented(reports), [self._of_report["place"], *carried]
         )
         by_report += [f"any_value({each}) AS {each}" for each in carried]
         groups = list(map(text, keys))
@@ -186,7 +189,7 @@ class Laws:
             [*self._frame.selected_keys_of(keys), *by_report],
             f"{indented(classes)} AS {text(cells.source.alias)}",
             where,
-            [*groups, "y_place"],
+            [*groups, self._of_report["place"]],
         )
         return select_sql([*groups, *of_sets], indented(of_reports), groups=groups)
 
@@ -196,6 +199,7 @@ class Laws:
 
     def _reports(self, attributes: Sequence[Attribute]) -> tuple[str, list[str]]:
         """Write the possible reports as cells, with columns that are carried along to their laws."""
+        y = self._of_report
         if self.of_product:
             source, tables, columns, shares = self._frame.cells.source, [], [], []
             for number, each in enumerate(attributes):
@@ -208,42 +212,46 @@ class Laws:
                 tables.append(f"{indented(shown)} AS {r}")
                 columns.append(f"{r}.{column}")
                 shares.append(f"{r}.share")
-            columns += [f"{' * '.join(shares)} AS y_share", "row_number() OVER () AS y_place"]
-            return select_sql(columns, " CROSS JOIN ".join(tables)), ["y_share"]
+            columns.append(f"{' * '.join(shares)} AS {y['share']}")
+            columns.append(f"row_number() OVER () AS {y['place']}")
+            return select_sql(columns, " CROSS JOIN ".join(tables)), [y["share"]]
         (attribute,) = self._attributes
         law, column = text(self._frame.laws[attribute.name]), text(attribute.column)
         if attribute.blocks:
-            selected = [f"b AS {column}", "b AS y_place", "own AS y_own", "other AS y_other"]
+            selected = [f"b AS {column}", f"b AS {y['place']}"]
+            selected += [f"own AS {y['own']}", f"other AS {y['other']}"]
             numbers = f"(SELECT any_value(own) AS own, any_value(other) AS other FROM {law})"
             tables = [f"range({attribute.blocks.count}) AS t(b)", numbers]
-            return select_sql(selected, " CROSS JOIN ".join(tables)), ["y_own", "y_other"]
+            return select_sql(selected, " CROSS JOIN ".join(tables)), [y["own"], y["other"]]
         known, there = dict.fromkeys((*TERMS, "shrinkage"), "NULL::DOUBLE"), self.numbers
         known |= {each: each for each in TERMS if each in there}
         if "own" in there:
             known["shrinkage"] = "1 - own + other"
-        selected = [f"value AS {column}", "position AS y_place", f"{struct(**known)} AS y_known"]
+        selected = [f"value AS {column}", f"position AS {y['place']}"]
+        selected.append(f"{struct(**known)} AS {y['known']}")
         if self._frame.cells.scale_key:
             selected.append(f"1 AS {text(self._frame.cells.scale_key)}")
-        return select_sql(selected, law), ["y_known"]
+        return select_sql(selected, law), [y["known"]]
 
     def _of_set(self, h: str, within: str) -> str:
         """Write the law of a set, or a factor of it, from the weight ``h`` of each report.
 
         ``within``: is it in the set, or the size.
         """
-        blocks = self._attributes[0].blocks
+        blocks, y = self._attributes[0].blocks, self._of_report
         if self.of_product:
+            share = y["share"]
             return struct(
-                most=f"max({h})", least=f"min({h})", mean=f"sum(y_share * {h})",
-                square=f"sum(y_share * {h} ** 2)",
+                most=f"max({h})", least=f"min({h})", mean=f"sum({share} * {h})",
+                square=f"sum({share} * {h} ** 2)",
             )  # fmt: skip
         if blocks is not None:
             law, given = "law_of_blocks", {"h": f"list({h})", "size": f"any_value({within})"}
-            given |= {"own": "any_value(y_own)", "other": "any_value(y_other)"}
+            given |= {each: f"any_value({y[each]})" for each in ("own", "other")}
             given |= {"blocks": str(blocks.count), "stride": str(blocks.stride)}
             given["held"] = str(len(blocks.first))
         else:
-            known = f"any_value(y_known) FILTER (WHERE {within})"
+            known = f"any_value({y['known']}) FILTER (WHERE {within})"
             law, given = "law", {"known": f"CASE WHEN count_if({within}) = 1 THEN {known} END"}
             given["inside"] = f"avg({h}) FILTER (WHERE {within})"
             given["outside"] = f"avg({h}) FILTER (WHERE NOT {within})"

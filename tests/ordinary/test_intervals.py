@@ -332,3 +332,23 @@ def test_intervals_of_random_queries_hold_the_truth(form: str, release) -> None:
     assert len(covered) > 50
     assert sum(covered) / len(covered) > 0.9
     assert 0.5 < math.sqrt(sum(min(each**2, 64) for each in scores) / len(scores)) < 1.5
+
+
+@pytest.mark.parametrize(
+    ("attribute", "other"), [("y_place", "y_share"), ("weight", "n_h"), ("k", "l0")]
+)
+def test_attributes_may_have_the_names_of_steps(attribute: str, other: str, prepared) -> None:
+    with prepared() as connection:
+        connection.execute(
+            f"CREATE TABLE source AS SELECT i AS id, 'v' || hash(i) % 4 AS {attribute},"
+            f" 'd' || hash(7 * i) % 3 AS {other} FROM range(600) AS t(i)"
+        )
+        connection.execute(
+            f"FROM priv.publish_uniform('source', 'release', sensitive := ['{attribute}', '{other}'],"
+            " record_id := 'id', retention := 0.5)"
+        ).fetchall()
+        for condition in (f"{attribute} = 'v1'", f"{attribute} = 'v1' AND {other} = 'd1'"):
+            query = f"SELECT count_if({condition}) AS n FROM release"
+            ((n, stderr, low, high),) = duckdb_priv.reconstruct(connection, query, True).fetchall()
+            assert low <= n <= high
+            assert stderr > 0
