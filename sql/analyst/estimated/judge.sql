@@ -19,9 +19,8 @@
             WHEN called IN (@random@) THEN 'random' END AS means
     FROM parsed, json_tree(tree) WHERE type = 'OBJECT'
 ), own AS MATERIALIZED (
-    SELECT n.place, any_value(n.it) AS it, any_value(n.class) AS class, any_value(n.kind) AS kind, any_value(n.called) AS called,
-        any_value(n.qualified) AS qualified, any_value(n.means) AS means, max_by(s.place, len(s.place)) AS owner
-    FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY n.place
+    SELECT n.*, max_by(s.place, len(s.place)) AS owner
+    FROM node AS n LEFT JOIN node AS s ON s.kind = 'SELECT_NODE' AND starts_with(n.place, s.place || '.') GROUP BY ALL
 ), used AS MATERIALIZED (
     SELECT o.owner, o.place, coalesce(lower(json_extract_string(o.it, '$.column_names[#-1]')), '#') AS name, bool_or(c.place IS NOT NULL) AS counted
     FROM own AS o LEFT JOIN own AS c ON c.owner = o.owner AND c.means = 'count' AND starts_with(o.place, c.place || '.')
