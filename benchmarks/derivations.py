@@ -29,10 +29,9 @@ from duckdb_priv.mechanism.block_design import choose_design
 from duckdb_priv.mechanism.composition import EpsilonDelta
 from duckdb_priv.mechanism.conditional_poisson import ConditionalPoisson
 from duckdb_priv.mechanism.determination import chance
-from duckdb_priv.mechanism.exact_threshold import exact_threshold
 from duckdb_priv.mechanism.fine_grain import FineGrain
 from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_retention
-from duckdb_priv.mechanism.reconstruction_privacy import sample_size, threshold
+from duckdb_priv.mechanism.reconstruction_privacy import exact_threshold, sample_size, threshold
 from duckdb_priv.mechanism.requirements import Requirements
 from duckdb_priv.mechanism.sampling import sampling_delta, sampling_k, tight_delta
 from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance

@@ -16,8 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from duckdb_priv.card.charts import Chart, error_chart
-from duckdb_priv.card.figures import highest_posteriors, reliable_from
+from duckdb_priv.card.charts import Chart, error_chart, reliable_from
 from duckdb_priv.engine.source import Source, quoted_name
 from duckdb_priv.errors import InvalidSource
 from duckdb_priv.estimator.forms import form_of
@@ -25,6 +24,7 @@ from duckdb_priv.evaluation.answers import Reader, distribution, open_reader, re
 from duckdb_priv.evaluation.workload import DrawArguments, draw
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.mechanism.arrays import Vector
+from duckdb_priv.methods.common.operator_audit import highest_posteriors
 from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher.absent import ABSENT
 from duckdb_priv.publisher.persons import OF_VALUE, PERSON

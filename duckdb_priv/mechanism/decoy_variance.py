@@ -24,11 +24,7 @@ from duckdb_priv.mechanism.conditional_poisson import (
 from duckdb_priv.mechanism.decoy_batches import operator_of
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.histogram_errors import HistogramErrors, of_decoys
-from duckdb_priv.mechanism.splu_reconstruction import (
-    TwoByTwo,
-    background_probability,
-    choose,
-)
+from duckdb_priv.mechanism.splu_reconstruction import background_probability, choose
 
 STEP = 1e-4
 """Relative step of a count in the numerical derivative of the estimates."""
@@ -94,11 +90,7 @@ def _law(counts: Floats, gamma: int) -> Floats:
 def _weights(counts: Floats, gamma: int) -> Floats:
     """Return W[s, v], the weight of a record that shows v in the estimate of s; NaN if s cannot be estimated."""
     form = choose(counts, gamma).weights
-    if isinstance(form, TwoByTwo):
-        weights = np.tile(form.other[:, np.newaxis], counts.size)
-        np.fill_diagonal(weights, form.own)
-        return weights
-    return form.matrix()
+    return np.array([form.row(value) for value in range(counts.size)])
 
 
 def _per_record(

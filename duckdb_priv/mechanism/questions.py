@@ -185,7 +185,7 @@ def choose_operator(gram: Matrix, amplification: float, progress: Progress | Non
             hint="with rho1 and rho2, epsilon is the logarithm of priv.amplification_gamma(rho1, rho2)",
         )
     found = [uniform_operator(m, amplification)]
-    found += map(_ordered, _searched(gram, amplification, progress or _unseen))
+    found += map(_ordered, _searched(gram, amplification, progress or (lambda share: None)))
     # The rounded operators are compared, so the choice is never worse than uniform perturbation after rounding.
     drawn = (within(operator, amplification) for operator in found)
     return min(drawn, key=lambda operator: mean_error(gram, operator))
@@ -250,10 +250,6 @@ def within(operator: Matrix, amplification: float) -> Matrix:
         if exact_amplification(drawn) <= Fraction(amplification):
             return drawn
         share = max(LEAST_MIXED, 2 * share)
-
-
-def _unseen(share: float) -> None:
-    """Ignore the progress."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import dlaplace
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.tails import TIE, Tails
+from duckdb_priv.mechanism.tails import TIE, Tails, require_error
 
 REACH = 40.0
 """The sums leave out noise above this many scales; its probability is exp(-40)."""
@@ -42,10 +42,7 @@ def ratio_tails(size: ArrayLike, count: ArrayLike, epsilon_dp: float, epsilon: f
             "count must be at least 1 and at most size",
             hint="leave out values that do not occur in the group",
         )
-    if not 0 < epsilon < np.inf:
-        raise InvalidParameter(
-            f"epsilon must be positive and finite, got {epsilon}", hint="0.3 is usual"
-        )
+    require_error(epsilon)
     if not (epsilon_dp > 0 and epsilon_dp < np.inf and REACH / epsilon_dp <= LARGEST_REACH):
         raise InvalidParameter(
             f"epsilon_dp must be finite and at least {REACH / LARGEST_REACH:g}, got {epsilon_dp}",

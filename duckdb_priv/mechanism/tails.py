@@ -66,10 +66,7 @@ def tails(
             "count and published must both be at least 1 and at most size",
             hint="leave out values that do not occur in the group",
         )
-    if not 0 < epsilon < np.inf:
-        raise InvalidParameter(
-            f"epsilon must be positive and finite, got {epsilon}", hint="0.3 is usual"
-        )
+    require_error(epsilon)
     held, rest = np.divmod(counts * rows, sizes)
     part = rest / sizes
     centre = rows * operator.other
@@ -83,6 +80,14 @@ def tails(
     return Tails(
         (1 - part) * fewer.upper + part * more.upper, (1 - part) * fewer.lower + part * more.lower
     )
+
+
+def require_error(epsilon: float) -> None:
+    """Raise InvalidParameter unless a relative error is positive and finite."""
+    if not 0 < epsilon < np.inf:
+        raise InvalidParameter(
+            f"epsilon must be positive and finite, got {epsilon}", hint="0.3 is usual"
+        )
 
 
 def _perturbed_tails(

@@ -327,7 +327,8 @@ def signature_text(signature: Signature) -> str:
 
 def selected(types: Mapping[str, str]) -> str:
     """Write the select list and source that read the rows of a folder with these column types."""
-    return f"{columns_sql(types)}\nFROM read_parquet('{DATA}')"
+    columns = in_types(types, ",\n    ")
+    return f"{columns}\nFROM read_parquet('{DATA}')"
 
 
 def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
@@ -344,11 +345,6 @@ def refuse_for_parquet(release: str, types: Mapping[str, str]) -> None:
                 f"column {column!r} has type {kind}, whose values Parquet would change",
                 hint="format := 'duckdb', or cast it in a view and publish the view",
             )
-
-
-def columns_sql(types: Mapping[str, str]) -> str:
-    """Write the select list that casts the columns of Parquet files to their types."""
-    return in_types(types, ",\n    ")
 
 
 def write_catalog(

@@ -29,7 +29,7 @@ from duckdb_priv.methods.register import METHODS
 from duckdb_priv.publisher import absent, charging, comments, declared, persons, versions
 from duckdb_priv.publisher.check.check import findings_before_publishing
 from duckdb_priv.publisher.check.finding import SEVERITIES
-from duckdb_priv.publisher.check.record_ids import missing_record_id
+from duckdb_priv.publisher.check.identifiers import missing_record_id
 from duckdb_priv.publisher.labels import labels_of, read_labels
 from duckdb_priv.publisher.publication import Publication, catalog_rows
 from duckdb_priv.publisher.records import digest_of, open_records

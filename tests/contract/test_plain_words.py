@@ -38,7 +38,6 @@ ALLOWED = {
     # Coins are tossed there.
     "duckdb_priv/mechanism/conditional_poisson.py": {"coins"},
     "duckdb_priv/mechanism/discrete_laplace.py": {"coins"},
-    "duckdb_priv/mechanism/positive_part.py": {"coins"},
     "duckdb_priv/mechanism/conditional_poisson.md": {"coins"},
     "duckdb_priv/mechanism/decoy_groups.md": {"coins"},
     "duckdb_priv/mechanism/discrete_laplace.md": {"coins"},

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from duckdb_priv.methods.reconstruction_private.values_at_once import first_records
+from duckdb_priv.methods.reconstruction_private.micro_groups import first_records
 
 GROUPS, VALUES, ROWS, SAMPLE = 4, 3, 60_000, 100
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from duckdb_priv.card.figures import highest_posteriors
-from duckdb_priv.methods.common.operator_audit import drawn_operator
+from duckdb_priv.methods.common.operator_audit import drawn_operator, highest_posteriors
 from duckdb_priv.release.model import SensitiveAttribute
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism import exact_threshold as exact_module
-from duckdb_priv.mechanism.exact_threshold import exact_threshold
+from duckdb_priv.mechanism import reconstruction_privacy
 from duckdb_priv.mechanism.reconstruction_privacy import (
     Bound,
+    exact_threshold,
     max_epsilon,
     sample_size,
     threshold,
@@ -210,5 +210,5 @@ def test_an_exact_delta_that_no_sample_meets_is_refused() -> None:
 
 def test_sizes_beyond_the_search_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     operator = Uniform(0.2, 14)
-    monkeypatch.setattr(exact_module, "LARGEST_SIZE", 60)
+    monkeypatch.setattr(reconstruction_privacy, "LARGEST_SIZE", 60)
     assert exact_threshold(np.array([1.0]), operator, 0.3, 0.05).tolist() == [60]

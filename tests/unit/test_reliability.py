@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from duckdb_priv.card.charts import Z95
-from duckdb_priv.card.figures import reliable_from
+from duckdb_priv.card.charts import Z95, reliable_from
 
 
 def test_noise_that_grows_with_the_root_gives_the_size_at_which_it_is_small_enough() -> None:

@@ -12,12 +12,12 @@ from duckdb_priv.errors import InvalidParameter
 from duckdb_priv.mechanism import shuffle
 from duckdb_priv.mechanism.difference_family import cosets, singer
 from duckdb_priv.mechanism.fine_grain import FineGrain
-from duckdb_priv.mechanism.positive_part import log_positive_part
 from duckdb_priv.mechanism.shuffle import (
     Pair,
     code_pair,
     joint_pairs,
     log_delta,
+    log_positive_part,
     operator_pairs,
     shuffle_epsilon,
 )

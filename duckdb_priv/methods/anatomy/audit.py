@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.methods.common.findings import AuditRow, Subject
 from duckdb_priv.release.model import group_column
 from duckdb_priv.sqltext.quoting import identifier
@@ -41,7 +40,7 @@ def audit(subject: Subject) -> list[AuditRow]:
         ),
     ]
     true = subject.true_counts
-    if true is None or subject.source is None:
+    if true is None:
         return [*rows, subject.source_changed()]
     return [
         *rows,
@@ -53,7 +52,7 @@ def audit(subject: Subject) -> list[AuditRow]:
             bool(true.max() * diversity <= true.sum()),
             l=diversity,
         ),
-        *_correlation(subject, subject.source),
+        *_correlation(subject),
     ]
 
 
@@ -77,12 +76,15 @@ def _exact_counts(subject: Subject, true: np.ndarray) -> AuditRow:
     )
 
 
-def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
-    """Return a finding with the posterior of someone who knows the dependence on the most revealing public column."""
-    found = [(_posterior(subject, source, name), name) for name in subject.public_columns()]
-    if not found:
+def _correlation(subject: Subject) -> list[AuditRow]:
+    """Return a finding with the posterior of someone who knows the dependence on the most revealing public column.
+
+    A posterior is the share of a value among the source records with the same value of the public column and a value of
+    the group.
+    """
+    if (largest := subject.most_of_public_columns("posterior_of_lists")) is None:
         return []
-    posterior, column = max(found)
+    posterior, column = largest
     return [
         subject.finding(
             "posterior_by_correlation",
@@ -92,22 +94,3 @@ def _correlation(subject: Subject, source: Source) -> list[AuditRow]:
             column=column,
         )
     ]
-
-
-def _posterior(subject: Subject, source: Source, column: str) -> float:
-    """Return the mean posterior, over all records, of the most likely value of a record's group.
-
-    The posterior is the share of that value among the source records with the same value of the public column and a
-    value of the group.
-    """
-    query = section(
-        "audits",
-        "posterior_of_lists",
-        public=identifier(column),
-        name=identifier(subject.attribute.column),
-        value=key_expression(subject.attribute.name, source.types[subject.attribute.name]),
-        source=source.table,
-        table=subject.table,
-    )
-    ((posterior,),) = subject.workspace.rows(query)
-    return float(posterior)

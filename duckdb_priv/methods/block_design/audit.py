@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from duckdb_priv.mechanism.difference_family import (
-    is_balanced,
-    least_by_value,
-    sums_by_block,
-)
+from duckdb_priv.mechanism.difference_family import is_balanced, sums_by_block
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.findings import (
     AuditRow,
@@ -19,7 +13,7 @@ from duckdb_priv.methods.common.findings import (
     audit_posterior,
 )
 from duckdb_priv.methods.common.local_privacy import audit_limits, audit_uniform
-from duckdb_priv.methods.common.operator_audit import stored_code
+from duckdb_priv.methods.common.operator_audit import posteriors_of_blocks, stored_code
 from duckdb_priv.methods.common.shuffles import audit_shuffle
 from duckdb_priv.release.model import Blocks
 
@@ -45,11 +39,17 @@ def _code(subject: Subject, blocks: Blocks) -> list[AuditRow]:
         return [*rows, subject.source_changed()]
     within = sums_by_block(true, blocks.count, blocks.stride, blocks.first)
     outside = true.sum() - within
+    prior = true / true.sum()
     mean = held * within + free * outside
     spread = held * (1 - held) * within + free * (1 - free) * outside
     return [
         *rows,
-        _posterior(subject, blocks, held, free, true / true.sum()),
+        audit_posterior(
+            subject,
+            posteriors_of_blocks(subject.attribute, blocks, prior),
+            prior,
+            "one block alone",
+        ),
         subject.noise_as_stated(mean, spread),
     ]
 
@@ -71,13 +71,3 @@ def _design(subject: Subject, blocks: Blocks, code: Code, amplification: float) 
         holding=code.holding,
         shared=code.shared,
     )
-
-
-def _posterior(
-    subject: Subject, blocks: Blocks, held: float, free: float, prior: np.ndarray
-) -> AuditRow:
-    within = sums_by_block(prior, blocks.count, blocks.stride, blocks.first)
-    reported = free + (held - free) * within
-    least = least_by_value(reported, len(prior), blocks.stride, blocks.first)
-    highest = prior * held / least
-    return audit_posterior(subject, highest, prior, "one block alone")

@@ -17,6 +17,7 @@ from duckdb_priv.release.model import SensitiveAttribute, to_json
 from duckdb_priv.release.promise import factor, weak
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.reading import counts_of, select
+from duckdb_priv.sqltext.templates import section
 
 FALSE_ALARM = 1e-9
 """Probability that an audit calls correct counts inconsistent with their operator."""
@@ -128,18 +129,30 @@ class Subject(Audited):
             None,
         )
 
-    def public_columns(self) -> list[str]:
-        """Return the public columns that are about many records, not about single people."""
-        if self.source is None:
-            return []
-        found = []
-        for name in sorted(self.columns("public")):
-            if SCALAR.match(self.source.types.get(name, "")):
-                column = f"count(DISTINCT {identifier(name)})"
-                ((values,),) = self.workspace.rows(select([column], self.source.table))
-                if values * ENOUGH <= self.source.rows:
-                    found.append(name)
-        return found
+    def most_of_public_columns(self, query: str) -> tuple[float, str] | None:
+        """Return the largest figure that a query of ``audits`` computes of a public column, and that column.
+
+        Only columns about many records are read, not those about single people. Returns None without such a column.
+        """
+        source, found = self.source, []
+        if source is None:
+            return None
+        fillings = {
+            "source": source.table,
+            "table": self.table,
+            "name": identifier(self.attribute.column),
+            "value": key_expression(self.attribute.name, source.types[self.attribute.name]),
+        }
+        for column in self.columns("public"):
+            if SCALAR.match(source.types.get(column, "")):
+                public = identifier(column)
+                distinct = select([f"count(DISTINCT {public})"], source.table)
+                ((values,),) = self.workspace.rows(distinct)
+                if values * ENOUGH <= source.rows:
+                    sql = section("audits", query, public=public, **fillings)
+                    ((figure,),) = self.workspace.rows(sql)
+                    found.append((float(figure), column))
+        return max(found, default=None)
 
     @cached_property
     def true_counts(self) -> NDArray[np.float64] | None:

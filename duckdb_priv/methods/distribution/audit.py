@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.methods.common.findings import AuditRow, Subject
-from duckdb_priv.sqltext.quoting import identifier
-from duckdb_priv.sqltext.templates import section
 
 
 def audit(subject: Subject) -> list[AuditRow]:
@@ -23,7 +20,7 @@ def audit(subject: Subject) -> list[AuditRow]:
         )
     ]
     true = subject.true_counts
-    if true is None or subject.source is None:
+    if true is None:
         return [*rows, subject.source_changed()]
     total = true.sum()
     return [
@@ -34,19 +31,19 @@ def audit(subject: Subject) -> list[AuditRow]:
             " releases show exactly what has changed.",
             float(np.abs(own * total - true).max()),
         ),
-        *_lost(subject, subject.source),
+        *_lost(subject),
         subject.noise_as_stated(own * total, own * (1 - own) * total),
     ]
 
 
-def _lost(subject: Subject, source: Source) -> list[AuditRow]:
-    """Return a finding with the largest association between the values and a public column of the source."""
-    distances = [
-        (_distance(subject, source, column), column) for column in subject.public_columns()
-    ]
-    if not distances:
+def _lost(subject: Subject) -> list[AuditRow]:
+    """Return a finding with the largest association between the values and a public column of the source.
+
+    It is the total variation distance between the joint distribution of two columns and their independence.
+    """
+    if (largest := subject.most_of_public_columns("distance")) is None:
         return []
-    distance, column = max(distances)
+    distance, column = largest
     return [
         subject.finding(
             "lost_association",
@@ -56,14 +53,3 @@ def _lost(subject: Subject, source: Source) -> list[AuditRow]:
             column=column,
         )
     ]
-
-
-def _distance(subject: Subject, source: Source, column: str) -> float:
-    """Return the total variation distance between the joint distribution of two columns and their independence."""
-    name = subject.attribute.name
-    value = key_expression(name, source.types[name])
-    query = section(
-        "audits", "distance", column=identifier(column), value=value, source=source.table
-    )
-    ((distance,),) = subject.workspace.rows(query)
-    return float(distance)

@@ -36,9 +36,9 @@ from duckdb_priv.methods.reconstruction_private.micro_groups import (
     group_sql,
     most_of_value,
     sample_groups,
+    values_at_once,
 )
 from duckdb_priv.methods.reconstruction_private.samples import Samples
-from duckdb_priv.methods.reconstruction_private.values_at_once import values_at_once
 from duckdb_priv.release.model import GROUPED_BY, SCALE, Guarantee
 from duckdb_priv.sqltext.quoting import identifiers
 from duckdb_priv.sqltext.templates import fragment

@@ -11,7 +11,7 @@ SELECT max(records), sum(records) FROM (SELECT count(*) AS records FROM @source@
 
 -- name: distance
 WITH cell AS (
-    SELECT @column@ AS public, @value@ AS value, count(*) AS n FROM @source@ GROUP BY ALL
+    SELECT @public@ AS public, @value@ AS value, count(*) AS n FROM @source@ GROUP BY ALL
 ), expected AS (
     SELECT n, sum(n) OVER (PARTITION BY public) * sum(n) OVER (PARTITION BY value) / sum(n) OVER () AS e FROM cell
 )
