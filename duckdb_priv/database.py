@@ -81,7 +81,9 @@ def install(connection: duckdb.DuckDBPyConnection, *, secret: bytes | None = Non
         if instance is None:
             functions, described = _functions_and_macros(connection, database)
             instance = _existing_instance(connection, functions)
-            complete = complete and macro_names() | macros.needed(connection) <= described
+            # The macros that every prepared database has, and those of its releases.
+            names = {*publisher_macros(), *templates.names("analyst"), *macros.needed(connection)}
+            complete = complete and names <= described
             if not complete:
                 catalog.migrate(connection, database)
             instance = instance or _register(connection)
@@ -222,8 +224,3 @@ def mark() -> str:
     ):
         digest.update(text.encode())
     return f"{catalog.MACROS}{__version__} {digest.hexdigest()[:16]}"
-
-
-def macro_names() -> set[str]:
-    """List the macros that every prepared database has."""
-    return {*publisher_macros(), *templates.names("analyst")}

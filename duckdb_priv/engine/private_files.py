@@ -92,7 +92,8 @@ def keep_beside(connection: Connection) -> None:
     if (path := _place(connection)) is not None:
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)
-            for file in (*_write_ahead(path), *_temporary(path).glob(SPILLED)):
+            logs = filter(Path.exists, write_ahead_of(path))
+            for file in (*logs, *_temporary(path).glob(SPILLED)):
                 _limit(file, mode)
             if _temporary(path).is_dir():
                 # A reader of a folder also needs permission to enter it.
@@ -107,9 +108,9 @@ def _place(connection: Connection) -> Path | None:
     return None if path is None or os.name != "posix" else Path(path)
 
 
-def _write_ahead(database: Path) -> list[Path]:
-    beside = (Path(f"{database}.wal{ending}") for ending in ("", ".checkpoint", ".recovery"))
-    return [file for file in beside if file.exists()]
+def write_ahead_of(database: Path) -> list[Path]:
+    """Return the paths of the write-ahead logs next to a database, which DuckDB replays on opening."""
+    return [Path(f"{database}.wal{ending}") for ending in ("", ".checkpoint", ".recovery")]
 
 
 def _temporary(database: Path) -> Path:

@@ -14,7 +14,7 @@ import duckdb
 from duckdb_priv.engine.byte_order import compared_by_bytes, read_exactly
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource, UnknownName, echoed
-from duckdb_priv.release.request import POPULATION, Roles
+from duckdb_priv.release.request import INTEGER, POPULATION, Roles
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.reading import count_of
 
@@ -28,7 +28,6 @@ SCALAR = re.compile(
 """Types whose values have a single text, so that a domain can be listed; a time with a zone has several texts."""
 RESERVED = "_priv_"
 """Prefix of our own names beside the user's."""
-INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
 BITS_PER_ROW = 8
 """Bits of the bitmap per row, at most. Counting integer ids in a bitmap takes a tenth of a hash table's time."""
 COUNTED = 100_000

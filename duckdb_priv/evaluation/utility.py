@@ -28,7 +28,6 @@ from duckdb_priv.mechanism.histogram_errors import (
     of_operator,
     of_samples,
     of_scales,
-    of_suppression,
 )
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
@@ -287,7 +286,8 @@ def _of_suppression(subject: Subject, stated: Mapping[str, Any]) -> HistogramErr
         np.bincount(cells.value, law(cells.held, *limits), minlength=size)
         for law in (suppression_bias, suppression_variance)
     )
-    return of_suppression(variance, bias)
+    # No group is in two counts, so they are independent.
+    return HistogramErrors(np.diag(variance), bias.astype(np.float64))
 
 
 def _grouped(subject: Subject) -> tuple[Workspace, Source, list[str]]:

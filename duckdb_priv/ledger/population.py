@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from duckdb_priv.errors import InvalidParameter, UnknownName, echoed
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.release.catalog import Connection
-from duckdb_priv.release.request import POPULATION
+from duckdb_priv.release.request import INTEGER, POPULATION
 from duckdb_priv.sqltext.templates import section
-
-NUMBER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
-"""Types of ids that key the noise as numbers; ids of other types do so as texts."""
 
 
 def find_population(connection: Connection, name: str) -> str:
@@ -55,7 +50,7 @@ def refuse_other_types(
     ).fetchall()
     if before is None or not record_id:
         return
-    texts = [[NUMBER.match(kind) is None for kind in kinds] for kinds in (before, types)]
+    texts = [[INTEGER.match(kind) is None for kind in kinds] for kinds in (before, types)]
     if texts[0] != texts[1]:
         raise InvalidParameter(
             f"record id {' and '.join(map(repr, record_id))} is {' and '.join(types)}, and population {population!r}"

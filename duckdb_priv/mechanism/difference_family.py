@@ -182,16 +182,12 @@ def _generator(prime: int, dimension: int) -> Sequence[int]:
     for number in range(1, prime**dimension):
         low = [number // prime**place % prime for place in range(dimension)]
         orders = (points, *(points // factor for factor in factors))
-        if low[0] and [_is_scalar(_power(n, low, prime)) for n in orders] == [
+        if low[0] and [not any(_power(n, low, prime)[1:]) for n in orders] == [
             True,
             *(False,) * len(factors),
         ]:
             return low
     raise AssertionError("every finite field has a primitive element")
-
-
-def _is_scalar(polynomial: Sequence[int]) -> bool:
-    return any(polynomial[:1]) and not any(polynomial[1:])
 
 
 def _power(exponent: int, low: Sequence[int], prime: int) -> list[int]:

@@ -103,15 +103,6 @@ def of_decoys(operator: Matrix, true_counts: ArrayLike) -> HistogramErrors:
     return HistogramErrors(np.diag(true) - operator * true)
 
 
-def of_suppression(variance: ArrayLike, bias: ArrayLike) -> HistogramErrors:
-    """Return the errors of counts that are independent, because no group is in two of them.
-
-    >>> of_suppression([4.0, 9.0], [0.0, 0.0]).of_values()
-    array([2., 3.])
-    """
-    return HistogramErrors(np.diag(np.asarray(variance, np.float64)), np.asarray(bias, np.float64))
-
-
 @dataclass(frozen=True, eq=False)
 class Sampled:
     """The large groups of a table, which samples represent; arrays have one entry per group and value in it."""

@@ -16,7 +16,7 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from duckdb_priv.engine.private_files import for_readers
+from duckdb_priv.engine.private_files import for_readers, write_ahead_of
 from duckdb_priv.errors import InvalidParameter, echoed
 
 OTHER_FORMATS = re.compile(
@@ -26,8 +26,6 @@ OTHER_FORMATS = re.compile(
 """Extensions of other file formats than DuckDB and Parquet."""
 ENDINGS = {"duckdb": frozenset({"duckdb", "ddb", "db"}), "parquet": frozenset({"parquet"})}
 """Extensions of each export format, which the other format may not use."""
-WRITE_AHEAD = (".wal", ".wal.checkpoint", ".wal.recovery")
-"""Extensions of the write-ahead logs next to a database, which DuckDB replays on opening."""
 HIDING = frozenset({"priv", "estimated"})
 """Schemas of a release that a database of the same name would hide."""
 LEFT = re.compile(r"\.(\d+)-([0-9a-f]{8})[0-9a-f]{24}\.(partial|earlier)")
@@ -144,7 +142,7 @@ def _is_at_work(name: str, process: int, machine: str) -> bool:
 
 def give_up(part: Path) -> None:
     """Remove a temporary file that will not be renamed."""
-    for file in (part, *_write_ahead_of(part)):
+    for file in (part, *write_ahead_of(part)):
         remove(file)
     _at_work.discard(part.name)
 
@@ -162,7 +160,7 @@ def move_file(part: Path, place: Path) -> None:
     """Move a database file to its place, and remove old write-ahead logs there."""
     for_readers(part)
     sync(part)
-    for file in _write_ahead_of(place):
+    for file in write_ahead_of(place):
         file.unlink(missing_ok=True)
     part.replace(place)
     sync(place.parent)
@@ -243,16 +241,12 @@ def move_folder(part: Path, place: Path) -> None:
 
 def refuse_replaying(place: Path) -> None:
     """Refuse a path with an old write-ahead log, which DuckDB would replay into the new file."""
-    for file in _write_ahead_of(place):
+    for file in write_ahead_of(place):
         if file.exists():
             raise InvalidParameter(
                 f"{echoed(str(file))} is what DuckDB replays when {place.name!r} is opened, which is not there",
                 hint="remove it, or choose another name",
             )
-
-
-def _write_ahead_of(database: Path) -> list[Path]:
-    return [database.with_name(database.name + ending) for ending in WRITE_AHEAD]
 
 
 def sync(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ POPULATION = "main"
 """The default population of a database."""
 WORDS = ("title", "description", "contact", "licence")
 """The publisher's texts for readers."""
+INTEGER = re.compile(r"^(U?(TINY|SMALL)INT|U?INTEGER|BIGINT)$")
+"""Types of ids that key the noise as numbers; ids of other types do so as texts."""
 HIDDEN = {"record_id", "exclude", "person"}
 """Roles of unpublished columns; a column may have several of them."""
 

@@ -16,7 +16,6 @@ from duckdb_priv.engine.procedures import undone
 from duckdb_priv.engine.workspace import Caller
 from duckdb_priv.errors import UnknownRelease, one_line
 from duckdb_priv.procedures import find_procedure
-from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.shell.database_files import Beside, must_exist, open_known, open_publisher
 from duckdb_priv.shell.execution import Row, watched
 from duckdb_priv.shell.options import (
@@ -24,6 +23,7 @@ from duckdb_priv.shell.options import (
     beside_options,
     dry_run_option,
     fail_on_option,
+    is_at_least,
     key_option,
     only_option,
     results_options,
@@ -326,11 +326,6 @@ def given(options: Mapping[str, Any]) -> Row:
         for name, value in options.items()
         if value not in (None, ())
     }
-
-
-def is_at_least(finding: Mapping[str, Any], level: str) -> bool:
-    """Return whether a finding is at least as severe as a level of --fail-on."""
-    return SEVERITIES.index(finding["severity"]) <= LEVELS.index(level)
 
 
 def finding_sentence(finding: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -17,6 +17,11 @@ Command = Callable[..., Any]
 
 LEVELS = ("blocker", "warning")
 """Severities for --fail-on, worst first."""
+
+
+def is_at_least(finding: Mapping[str, Any], level: str) -> bool:
+    """Return whether a finding is at least as severe as a level of --fail-on."""
+    return finding["severity"] in LEVELS[: LEVELS.index(level) + 1]
 
 
 def beside_options(command: Command) -> Command:

@@ -15,10 +15,9 @@ from duckdb_priv.errors import InvalidParameter, UnknownRelease, one_line
 from duckdb_priv.procedures import PUBLISH, find_procedure
 from duckdb_priv.publisher import declared
 from duckdb_priv.publisher.check.check import CheckArguments
-from duckdb_priv.publisher.check.finding import SEVERITIES
 from duckdb_priv.release.arguments import specs
 from duckdb_priv.shell.database_files import EXPECTED, explain
-from duckdb_priv.shell.options import LEVELS
+from duckdb_priv.shell.options import is_at_least
 from duckdb_priv.shell.plan import Planned, Publications, changes, stated
 from duckdb_priv.shell.refreshing import FAILED, refresh_all
 from duckdb_priv.sqltext.quoting import identifier, literal
@@ -108,8 +107,7 @@ class _Publication:
         severe = [
             each
             for each in findings
-            if SEVERITIES.index(each["severity"]) <= LEVELS.index(fail_on)
-            and not set(each["columns"]) - sensitive <= named
+            if is_at_least(each, fail_on) and not set(each["columns"]) - sensitive <= named
         ]
         return "; ".join(f"{each['severity']}: {each['what']}" for each in severe) or None
 

@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 
 import duckdb
 import pyarrow as pa
@@ -203,15 +204,6 @@ class Printer:
         for row in self._rows(reader):
             yield separator.join(map(field, row)) + end
 
-    def _tabs(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        return self._separated(reader, "\t")
-
-    def _list(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        return self._separated(reader, "|")
-
-    def _csv(self, reader: pa.RecordBatchReader) -> Iterator[str]:
-        return self._separated(reader, ",", "\r\n", csv_field)
-
     def _json_array(self, reader: pa.RecordBatchReader) -> Iterator[str]:
         rows = self._json(reader)
         yield "[" + next(rows, "")
@@ -255,15 +247,24 @@ class Printer:
             yield ""
 
 
+def csv_field(text: str) -> str:
+    """Write one field of CSV.
+
+    >>> print(csv_field("plain text"), csv_field('a "b" c'), csv_field("é"))
+    plain text "a ""b"" c" "é"
+    """
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+
+
 MODES: dict[str, Callable[[Printer, pa.RecordBatchReader], Iterator[str]]] = {
     "duckbox": Printer._duckbox,
-    "csv": Printer._csv,
-    "tabs": Printer._tabs,
+    "csv": partial(Printer._separated, separator=",", end="\r\n", field=csv_field),
+    "tabs": partial(Printer._separated, separator="\t"),
     "json": Printer._json_array,
     "jsonlines": Printer._jsonlines,
     "markdown": Printer._markdown,
     "line": Printer._line,
-    "list": Printer._list,
+    "list": partial(Printer._separated, separator="|"),
     "trash": Printer._trash,
 }
 """The output modes by their names in DuckDB's shell."""
@@ -272,15 +273,6 @@ MODES: dict[str, Callable[[Printer, pa.RecordBatchReader], Iterator[str]]] = {
 def in_line(text: str) -> str:
     """Write a text on one line, with ``\\n`` for its line breaks."""
     return text.replace("\n", "\\n")
-
-
-def csv_field(text: str) -> str:
-    """Write one field of CSV.
-
-    >>> print(csv_field("plain text"), csv_field('a "b" c'), csv_field("é"))
-    plain text "a ""b"" c" "é"
-    """
-    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
 
 
 def _lines(value: pa.Scalar) -> list[str]:

@@ -211,7 +211,10 @@ def print_answer(
     if relation is None:
         return
     with closing(shown(relation).to_arrow_reader(BATCH_ROWS)) as reader:
-        if reader.schema.names in REPORTS and not _is_query(connection, statement):
+        if (
+            reader.schema.names in REPORTS
+            and connection.extract_statements(statement)[-1].type.name != "SELECT"
+        ):
             return
         for chunk in printer.chunks(reader):
             step()
@@ -232,7 +235,3 @@ def is_attach(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
         return any(each.type.name == "ATTACH" for each in connection.extract_statements(statement))
     except duckdb.Error:
         return False
-
-
-def _is_query(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
-    return connection.extract_statements(statement)[-1].type.name == "SELECT"

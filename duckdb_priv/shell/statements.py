@@ -22,15 +22,6 @@ def split(text: str) -> tuple[list[str], str]:
     return [piece.strip() for piece in pieces[:-1] if not is_blank(piece)], pieces[-1]
 
 
-def is_complete(text: str) -> bool:
-    """Return whether only blanks and comments follow the last semicolon.
-
-    >>> is_complete("SELECT 'it;"), is_complete("SELECT 1; -- one")
-    (False, True)
-    """
-    return is_blank(split(text)[1])
-
-
 def is_blank(text: str) -> bool:
     """Return whether a text contains only blanks, complete comments and semicolons.
 

@@ -23,7 +23,7 @@ from duckdb_priv.shell.database_files import EXPECTED, explain
 from duckdb_priv.shell.dotcommands import COMMANDS, Leave, Shell, meant
 from duckdb_priv.shell.execution import Stopped
 from duckdb_priv.shell.rendering import MODES
-from duckdb_priv.shell.statements import in_text, is_complete, tokens
+from duckdb_priv.shell.statements import in_text, is_blank, split, tokens
 from duckdb_priv.shell.topics import BASELINES, topic_of
 from duckdb_priv.sqltext.quoting import plain_identifier
 from duckdb_priv.version import __version__
@@ -71,12 +71,12 @@ def interact(shell: Shell, *, keep_history: bool) -> None:
 
 
 def is_finished(text: str) -> bool:
-    """Return whether Enter runs the text; otherwise Enter begins a new line.
+    """Return whether Enter runs the text: a dot command, or SQL with at most comments after the last semicolon.
 
-    >>> is_finished(".mode csv"), is_finished("SELECT 1"), is_finished("SELECT 1;")
-    (True, False, True)
+    >>> is_finished(".mode csv"), is_finished("SELECT 1"), is_finished("SELECT 'it;"), is_finished("SELECT 1; -- one")
+    (True, False, False, True)
     """
-    return meant(text) is not None or is_complete(text)
+    return meant(text) is not None or is_blank(split(text)[1])
 
 
 class ShellCompleter(Completer):
@@ -122,19 +122,14 @@ def _dot_completions(text: str) -> Iterator[Completion]:
             yield Completion(candidate, -len(word), display_meta=what)
 
 
-def history_path() -> Path:
-    """Return the history's file in the user's XDG state folder."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
-    return folder / "duckdb_priv" / "history"
-
-
 def open_history() -> History:
     """Open the history file, which only its owner can read: statements may contain values of people.
 
-    If the file cannot be written, the history is kept in memory.
+    It is in the user's XDG state folder. If it cannot be written, the history is kept in memory.
     """
-    path = history_path()
+    base = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
+    path = folder / "duckdb_priv" / "history"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

@@ -45,13 +45,7 @@ def audit(subject: Subject) -> list[AuditRow]:
     return [
         *rows,
         _exact_counts(subject, true),
-        subject.finding(
-            "eligible",
-            "No value is in more than 1 of l records of the source, so groups of different values exist.",
-            float(true.max() / true.sum()),
-            bool(true.max() * diversity <= true.sum()),
-            l=diversity,
-        ),
+        subject.eligible(true, diversity, "l", l=diversity),
         *_correlation(subject),
     ]
 

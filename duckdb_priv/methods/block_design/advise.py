@@ -13,7 +13,6 @@ from duckdb_priv.mechanism.uniform import amplification_gamma, epsilon_amplifica
 from duckdb_priv.methods.block_design.arguments import BlockDesignGrid
 from duckdb_priv.methods.common.options import (
     EXACT,
-    Demand,
     Option,
     Question,
     StatedOption,
@@ -32,7 +31,10 @@ def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:
     if not 2 <= question.domain_size <= MANY_VALUES:
         return
     counts, others = question.counts, question.records - question.counts
-    for epsilon in sorted({*grid.epsilons, *_largest(question.required)}):
+    largest = question.required.largest(
+        lambda rho1, rho2: math.log(amplification_gamma(rho1, rho2)) * (1 - 1e-12), float
+    )
+    for epsilon in sorted({*grid.epsilons, *largest}):
         amplification = epsilon_amplification(epsilon)
         code = choose_design(question.domain_size, amplification).code
         if code.holding == 1:
@@ -48,16 +50,6 @@ def options(question: Question, grid: BlockDesignGrid) -> Iterator[Option]:
             amplification=amplification,
             epsilon=epsilon,
         )
-
-
-def _largest(required: Demand) -> list[float]:
-    """Return the largest epsilon that satisfies the requirements; an empty list without requirements."""
-    largest = []
-    if required.limits is not None:
-        largest.append(math.log(amplification_gamma(*required.limits)) * (1 - 1e-12))
-    if required.epsilon is not None:
-        largest.append(required.epsilon)
-    return [min(largest)] if largest else []
 
 
 def answering(workspace: Workspace, asked: StatedQuestions) -> Iterator[StatedOption]:

@@ -21,6 +21,7 @@ from duckdb_priv.methods.common.cuts import (
     Cut,
     CutDomain,
     axis_sql,
+    is_time,
     is_whole,
     on_axis,
     refuse_unordered,
@@ -164,7 +165,7 @@ def _edges(
     if unread := [value for value, at in zip(written, edges, strict=True) if at is None]:
         wrong = "NULL" if unread[0] is None else repr(unread[0])
         raise InvalidParameter(
-            f"an edge of {attribute!r} is {wrong}, which is no finite {_word(kind)}",
+            f"an edge of {attribute!r} is {wrong}, which is no finite {kind.lower() if is_time(kind) else 'number'}",
             hint="write edges as the column has its values",
         )
     found = [at for at in edges if at is not None]
@@ -197,10 +198,6 @@ def _check_number(attribute: str, bins: int) -> None:
             f"{attribute!r} is cut into {bins} bin{'s' if bins != 1 else ''}, and 2 to {MOST_VALUES} are allowed",
             hint="64 bins are usual for a number of many values",
         )
-
-
-def _word(kind: str) -> str:
-    return "number" if not (kind == "DATE" or kind.startswith("TIMESTAMP")) else kind.lower()
 
 
 def _look(workspace: Workspace, source: Source, cut: Cut, *, clip: bool) -> bool:

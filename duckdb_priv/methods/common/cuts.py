@@ -8,7 +8,6 @@ value.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from duckdb_priv.engine.randomness import FreshBits, KeyedBits
-from duckdb_priv.engine.source import INTEGER, Source, is_one_of
+from duckdb_priv.engine.source import Source, is_one_of
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.ledger.entries import last_of
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import open_random_bits
+from duckdb_priv.release import catalog
+from duckdb_priv.release.request import INTEGER
 from duckdb_priv.sqltext.literals import texts
 from duckdb_priv.sqltext.quoting import identifier, literal
 from duckdb_priv.sqltext.templates import place, section
@@ -133,6 +134,11 @@ def is_whole(kind: str) -> bool:
     return bool(INTEGER.match(kind)) or kind in ("HUGEINT", "UHUGEINT", "DATE")
 
 
+def is_time(kind: str) -> bool:
+    """Return whether a type has dates or timestamps."""
+    return kind == "DATE" or kind.startswith("TIMESTAMP")
+
+
 def axis_sql(value: str, kind: str) -> str:
     """Return SQL for the point of a value on the axis; infinity stays infinity.
 
@@ -152,8 +158,7 @@ def _finite(value: str, at: str) -> str:
 
 def on_axis(workspace: Workspace, values: Sequence[Any], kind: str) -> list[float | None]:
     """Convert given values to points on the axis; NULL for values of another type or infinite ones."""
-    times = kind == "DATE" or kind.startswith("TIMESTAMP")
-    read = f"TRY_CAST(written AS {kind if times else 'DOUBLE'})"
+    read = f"TRY_CAST(written AS {kind if is_time(kind) else 'DOUBLE'})"
     found = workspace.rows(
         section("domains", "points_of_texts", point=axis_sql(read, kind)),
         [[None if value is None or isinstance(value, bool) else str(value) for value in values]],
@@ -239,8 +244,7 @@ def as_published(workspace: Workspace, source: Source, *releases: str) -> Source
 
 
 def _stated_cuts(workspace: Workspace, source: Source, release: str) -> Iterator[Cut]:
-    ((text,),) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])
-    stated = json.loads(text)
+    stated = catalog.release_row(workspace.cursor, release)["parameters"]
     for name, edges in stated.get("edges", {}).items():
         if name in source.types:
             yield Cut(name, source.types[name], tuple(edges), stated["rounding"] == "random")

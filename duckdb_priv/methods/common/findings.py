@@ -182,6 +182,18 @@ class Subject(Audited):
         labels = self.attribute.values if labels is None else labels
         return np.array([found.get(label, 0) for label in labels], dtype=np.float64)
 
+    def eligible(
+        self, true: NDArray[np.float64], size: int, called: str, **parameters: Any
+    ) -> AuditRow:
+        """Return the finding whether groups of ``size`` different values exist; ``called`` writes the size."""
+        return self.finding(
+            "eligible",
+            f"No value is in more than 1 of {called} records of the source, so groups of different values exist.",
+            float(true.max() / true.sum()),
+            bool(true.max() * size <= true.sum()),
+            **parameters,
+        )
+
     def noise_as_stated(self, mean: NDArray[np.float64], spread: NDArray[np.float64]) -> AuditRow:
         """Test whether the published counts are plausible for their mean and variance, given the source.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,19 +42,29 @@ class Demand:
     max_error: float | None
     """Largest permitted mean relative error."""
 
+    def largest(
+        self, of_limits: Callable[[float, float], float], of_epsilon: Callable[[float], float]
+    ) -> list[float]:
+        """Return the largest permitted strength, by the limits and by epsilon; an empty list without both."""
+        permitted = []
+        if self.limits is not None:
+            permitted.append(of_limits(*self.limits))
+        if self.epsilon is not None:
+            permitted.append(of_epsilon(self.epsilon))
+        return [min(permitted)] if permitted else []
+
 
 def retentions_to_try(grid: Sequence[float], required: Demand, domain_size: int) -> list[float]:
     """Return the retentions of a grid, and the largest one that meets the requirements, if it keeps any value."""
-    largest = []
-    if required.limits is not None:
-        largest.append(max_retention(*required.limits, domain_size))
-    if required.epsilon is not None:
+
+    def of_epsilon(epsilon: float) -> float:
         # Amplification 1 + m p / (1 - p) = exp(epsilon), rounded down and divided by exp(epsilon), which may be
         # infinite.
-        rise = -math.expm1(-required.epsilon)
-        largest.append(rise / (rise + domain_size * math.exp(-required.epsilon)) * (1 - 1e-12))
-    found = {*grid, *([min(largest)] if largest else [])}
-    return sorted(retention for retention in found if retention > NOTHING)
+        rise = -math.expm1(-epsilon)
+        return rise / (rise + domain_size * math.exp(-epsilon)) * (1 - 1e-12)
+
+    largest = required.largest(partial(max_retention, domain_size=domain_size), of_epsilon)
+    return sorted(retention for retention in {*grid, *largest} if retention > NOTHING)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ refuses a second grouping; records without a group may be grouped among themselv
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from duckdb_priv.engine.aggregates import aggregates_of
@@ -79,10 +78,8 @@ def domains_of_both(
 ) -> dict[str, list[str | None]]:
     """Check that a source fits a release, and return the values of both, by sensitive attribute."""
     release = catalog.find_release(workspace.cursor, release)
-    mechanism, text = workspace.rows(
-        "SELECT mechanism, parameters FROM priv.release WHERE release = ?", [release]
-    )[0]
-    parameters = json.loads(text)
+    row = catalog.release_row(workspace.cursor, release)
+    mechanism, parameters = row["mechanism"], row["parameters"]
     given = {"gamma": grouping.gamma, "grouping": grouping.name}
     if mechanism != grouping.mechanism or any(parameters[name] != given[name] for name in given):
         raise InvalidParameter(
@@ -96,9 +93,8 @@ def domains_of_both(
             "without the record id that the release was published with, it is unknown which records are new",
             hint="publish with a record_id from the start, and append with the same",
         )
-    roles = dict(
-        workspace.rows("SELECT attribute, role FROM priv.attribute WHERE release = ?", [release])
-    )
+    published = catalog.published_columns(workspace.cursor, release)
+    roles = {of.attribute: of.role for of in published}
     columns = dict.fromkeys(source.public, "public") | dict.fromkeys(source.sensitive, "sensitive")
     if roles != columns:
         raise InvalidParameter(
@@ -128,7 +124,6 @@ def earlier_rows(
 ) -> tuple[str, int]:
     """Store the rows of a release that is extended, with its new types; return their query and their number."""
     release = catalog.find_release(workspace.cursor, release)
-    table = f"{identifier(workspace.database)}.main.{identifier(release)}"
     published = {
         of.attribute: identifier(of.name)
         for of in catalog.published_columns(workspace.cursor, release)
@@ -139,5 +134,7 @@ def earlier_rows(
         for column in [published[domain.attribute]]
     ]
     columns.append(in_types({name: source.types[name] for name in source.public}))
-    kept = aggregates_of(workspace, source).set_aside(select(filter(None, columns), table))
+    kept = aggregates_of(workspace, source).set_aside(
+        select(filter(None, columns), workspace.table(release))
+    )
     return kept, count_of(workspace.cursor, f"({kept})")

@@ -25,7 +25,7 @@ from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.methods.common.crowds import GROUPS, keys_of, sizes_of_groups
 from duckdb_priv.methods.common.findings import TOLERANCE, AuditRow, Subject
 from duckdb_priv.methods.common.operator_audit import drawn_operator, stored_code
-from duckdb_priv.release.catalog import sensitive_attributes
+from duckdb_priv.release.catalog import published_columns, sensitive_attributes
 from duckdb_priv.release.model import Guarantee, SensitiveAttribute
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.reading import types_of
@@ -161,13 +161,8 @@ def audit_shuffle(subject: Subject) -> list[AuditRow]:
 
 def public_types(subject: Subject) -> dict[str, str]:
     """Return the types of the columns that distinguish rows: all but noisy values and their scales."""
-    other = {
-        name
-        for (name,) in subject.workspace.rows(
-            "SELECT column_name FROM priv.attribute WHERE release = ? AND role IN ('sensitive', 'scale')",
-            [subject.release],
-        )
-    }
+    columns = published_columns(subject.workspace.cursor, subject.release)
+    other = {of.name for of in columns if of.role in ("sensitive", "scale")}
     described = types_of(subject.workspace.cursor, subject.table)
     return {name: kind for name, kind in described.items() if name not in other}
 

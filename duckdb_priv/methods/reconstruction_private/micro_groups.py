@@ -127,14 +127,14 @@ def as_source(source: Source, records: str, scale_type: str) -> Source:
     return replace(
         source,
         table=f"({records})",
-        types={**source.types, "_priv_id": _id_type(source), SCALE: scale_type},
+        types={
+            **source.types,
+            "_priv_id": "BIGINT" if source.integer_id else "VARCHAR",
+            SCALE: scale_type,
+        },
         public=(*source.public, SCALE),
         record_id=("_priv_id",) if source.record_id else (),
     )
-
-
-def _id_type(source: Source) -> str:
-    return "BIGINT" if source.integer_id else "VARCHAR"
 
 
 def order_drawn(source: Source, records: str) -> Drawing:

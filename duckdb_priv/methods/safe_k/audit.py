@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from duckdb_priv.mechanism import binomial
 from duckdb_priv.mechanism.sampling import sampling_delta, tight_delta
 from duckdb_priv.methods.common.findings import FALSE_ALARM, TOLERANCE, Audited, AuditRow, finding
 from duckdb_priv.methods.safe_k.plan import MECHANISM
+from duckdb_priv.release import catalog
 from duckdb_priv.release.model import SCALE
 from duckdb_priv.release.promise import factor
 from duckdb_priv.sqltext.quoting import identifiers
@@ -21,8 +21,7 @@ from duckdb_priv.sqltext.templates import section
 def audit(audited: Audited) -> list[AuditRow]:
     """Recompute the claims of a generalized sample, and compare them with its table and the ledger."""
     workspace, release = audited.workspace, audited.release
-    (text,) = workspace.rows("SELECT parameters FROM priv.release WHERE release = ?", [release])[0]
-    terms = json.loads(text)
+    terms = catalog.release_row(workspace.cursor, release)["parameters"]
     return [
         *_privacy(audited, terms),
         *_table(audited, terms),

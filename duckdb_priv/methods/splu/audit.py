@@ -43,7 +43,7 @@ def audit(subject: Subject) -> list[AuditRow]:
         return [*rows, subject.source_changed()]
     return [
         *rows,
-        _eligible(subject, true, gamma),
+        subject.eligible(true, gamma, str(gamma), gamma=gamma),
         _likelihood_ratio(subject, true, gamma),
         _as_drawn(subject, true, shown, gamma),
     ]
@@ -126,17 +126,6 @@ def _inclusion(subject: Subject, drawn: Vector | Counts, gamma: int) -> AuditRow
         float(share[top]),
         of=subject.attribute.values[top],
         high=HIGH_INCLUSION,
-    )
-
-
-def _eligible(subject: Subject, true: Vector, gamma: int) -> AuditRow:
-    share = float(true.max() / true.sum())
-    return subject.finding(
-        "eligible",
-        f"No value is in more than 1 of {gamma} records of the source, so groups of different values exist.",
-        share,
-        bool(true.max() * gamma <= true.sum()),
-        gamma=gamma,
     )
 
 

@@ -158,7 +158,7 @@ def waiting(
     names = {each.attribute: each.name for each in published_columns(workspace.cursor, release)}
     texts = ", ".join(f"{identifier(name)}::VARCHAR" for name in names)
     renamed = ", ".join(f"{identifier(a)} AS {identifier(b)}" for b, a in names.items())
-    table = f"{identifier(workspace.database)}.main.{identifier(release)}"
+    table = workspace.table(release)
     digests = [
         workspace.rows(
             f"SELECT count(*), bit_xor(row), sum(row::HUGEINT) FROM (SELECT hash({texts}) AS row FROM ({rows}))"

@@ -9,6 +9,7 @@ import numpy as np
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.operator import invert
 from duckdb_priv.mechanism.questions import uniform_operator
+from duckdb_priv.mechanism.sampling_variance import perturbed_variance
 from duckdb_priv.mechanism.uniform import Uniform, amplified_retention
 from duckdb_priv.methods.common.options import (
     EXACT,
@@ -24,20 +25,17 @@ from duckdb_priv.methods.uniform.arguments import UniformGrid
 def options(question: Question, grid: UniformGrid) -> Iterator[Option]:
     """Yield an option for every retention of the grid, and for the largest retention that a requirement allows.
 
-    The variance of an estimate over n records, of which k have the value, is
-    (k a (1 - a) + (n - k) q (1 - q)) / p^2 (Wang, Han, Fu, section 3; derivation: mechanism/uniform.md).
+    The variance is that of an estimate over the records that meet a query's conditions (Wang, Han, Fu, section 3;
+    derivation: mechanism/uniform.md).
     """
-    counts = question.counts
-    others = question.records - counts
     for retention in retentions_to_try(grid.retentions, question.required, question.domain_size):
         operator = Uniform(retention, question.domain_size)
-        a, q = operator.own, operator.other
-        variances = counts * a * (1 - a) + others * q * (1 - q)
+        variances = perturbed_variance(question.records, question.counts, operator)
         yield Option(
             {"retention": retention},
             (),
-            counts,
-            np.sqrt(variances) / retention,
+            question.counts,
+            np.sqrt(variances),
             EXACT,
             amplification=operator.amplification,
             epsilon=operator.ldp_epsilon,
