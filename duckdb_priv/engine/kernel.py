@@ -25,7 +25,7 @@ from duckdb_priv.engine.drawing import PIECE, Drawing, Room
 from duckdb_priv.engine.instance import standardized
 from duckdb_priv.engine.threads import threads_of
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.ranged_groups import RangedGroups
+from duckdb_priv.mechanism.decoy_groups import RangedGroups
 from duckdb_priv.sqltext.quoting import identifier, in_types
 from duckdb_priv.sqltext.reading import lay_out
 from duckdb_priv.sqltext.templates import fill

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness
 from duckdb_priv.errors import InvalidSource
-from duckdb_priv.mechanism.decoy_groups import DecoyGroups
-from duckdb_priv.mechanism.ranged_groups import RangedGroups
+from duckdb_priv.mechanism.decoy_groups import DecoyGroups, RangedGroups
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,14 @@ from duckdb_priv.shell.dotcommands import Leave, Shell
 from duckdb_priv.shell.execution import Execution, watched
 from duckdb_priv.shell.given_secret import written
 from duckdb_priv.shell.operations import asked, tried
-from duckdb_priv.shell.options import beside_options, dry_run_option, key_option, results_options
-from duckdb_priv.shell.outcome import CommandGroup, Results
+from duckdb_priv.shell.options import (
+    CommandGroup,
+    Results,
+    beside_options,
+    dry_run_option,
+    key_option,
+    results_options,
+)
 from duckdb_priv.shell.rendering import MODES, Printer, prepare
 from duckdb_priv.shell.session import print_answer
 from duckdb_priv.version import __version__

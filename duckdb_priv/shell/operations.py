@@ -20,6 +20,7 @@ from duckdb_priv.shell.database_files import Beside, must_exist, open_known, ope
 from duckdb_priv.shell.execution import Row, watched
 from duckdb_priv.shell.options import (
     LEVELS,
+    Results,
     beside_options,
     dry_run_option,
     fail_on_option,
@@ -28,7 +29,6 @@ from duckdb_priv.shell.options import (
     only_option,
     results_options,
 )
-from duckdb_priv.shell.outcome import Results
 from duckdb_priv.shell.refreshing import FAILED, no_release, refresh_all, sentence
 from duckdb_priv.sqltext.calls import call
 from duckdb_priv.sqltext.reading import named_rows

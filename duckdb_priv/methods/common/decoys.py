@@ -22,12 +22,12 @@ from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
     GroupPlan,
     MixedGroups,
+    RangedGroups,
     WordStreams,
     leave_out,
 )
 from duckdb_priv.mechanism.eligibility import require_eligible
 from duckdb_priv.mechanism.largest_first import LargestFirstGroups
-from duckdb_priv.mechanism.ranged_groups import RangedGroups
 from duckdb_priv.methods.common.assigning import Assigned, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import columns_sql
