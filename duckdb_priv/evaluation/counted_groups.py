@@ -15,9 +15,9 @@ from duckdb_priv.engine.source import Source, key_expression
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.evaluation.answers import asked_together, lay_out, same_cell, spelled
 from duckdb_priv.mechanism.arrays import Integers
-from duckdb_priv.methods.common.crowds import keys_of
 from duckdb_priv.methods.common.hierarchy import Hierarchy, open_hierarchies, read_levels
 from duckdb_priv.methods.common.options import Generalized, MicroGroups
+from duckdb_priv.methods.common.shuffles import keys_of
 from duckdb_priv.release.model import SensitiveAttribute
 from duckdb_priv.sqltext.quoting import identifier
 from duckdb_priv.sqltext.reading import make_table

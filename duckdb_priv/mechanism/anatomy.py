@@ -2,22 +2,34 @@
 
 The release shows the group of each record and the list of values of each group, but not which record has which value.
 Derivation, and what this does not protect: ``anatomy.md`` beside this file.
-Source: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006), section 5, figure 3.
+
+Decoy groups can be made in the same way, for comparison only. Values of similar frequency often share a group, so
+reconstruction from them is biased (``decoy_groups.md``). It is slow, because it loops over the groups in Python.
+Sources: Xiao, Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006), section 5, figure 3; taken over by
+Fu, Wang and others, "Small sum privacy and large sum utility in data publishing".
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from duckdb_priv.mechanism.decoy_groups import WordStreams, below
+from duckdb_priv.mechanism.decoy_groups import (
+    DecoyGroups,
+    GroupPlan,
+    WordStreams,
+    below,
+    code_type,
+    with_ranks,
+)
 from duckdb_priv.mechanism.eligibility import require_eligible
-from duckdb_priv.mechanism.largest_first import largest_first
+from duckdb_priv.mechanism.record_order import Each
 
-_RESIDUE = 0
-"""Number of the word stream that assigns left-over records to groups."""
+_RESIDUE, _TIES = 0, 1
+"""Numbers of the word streams that assign left-over records to groups, and break ties between values."""
 
 
 @dataclass(frozen=True)
@@ -79,3 +91,36 @@ def anatomy_groups(
         others = np.setdiff1d(np.arange(groups), group[first[code] : place])
         group[place] = others[below(others.size, word[np.newaxis])[0]]
     return AnatomyGroups(value, np.arange(value.size) - first[value], group)
+
+
+class LargestFirstGroups(GroupPlan):
+    """A plan for the paper's groups, which are made in one block."""
+
+    def block(self, number: int, each: Each = map) -> DecoyGroups:
+        """Make all groups, one after the other."""
+        return with_ranks(largest_first(self.histogram, self.gamma, self.words), self.histogram)
+
+
+def largest_first(
+    histogram: NDArray[np.int64], gamma: int, words: WordStreams
+) -> NDArray[np.unsignedinteger]:
+    """Return the value codes of rows // gamma groups, shape (groups, gamma).
+
+    Each group takes the gamma values that have most records left. If the histogram is eligible, at most one record of
+    each value is left over, and fewer than gamma records altogether: property 1 of Xiao and Tao (2006).
+
+    >>> largest_first(np.array([2, 1, 2]), 2, lambda stream, count: np.zeros(count, np.uint64))
+    array([[0, 2],
+           [0, 1]], dtype=uint8)
+    """
+    ties = iter(words(_TIES, histogram.size + int(histogram.sum())).tolist())
+    heap = [(-int(left), next(ties), value) for value, left in enumerate(histogram) if left]
+    heapq.heapify(heap)
+    members = np.empty((int(histogram.sum()) // gamma, gamma), code_type(histogram.size))
+    for group in members:
+        largest = [heapq.heappop(heap) for _ in range(gamma)]
+        group[:] = [value for _, _, value in largest]
+        for left, _, value in largest:
+            if left < -1:
+                heapq.heappush(heap, (left + 1, next(ties), value))
+    return members

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from duckdb_priv.errors import InvalidParameter
+from duckdb_priv.mechanism.anatomy import LargestFirstGroups
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, MixedGroups, WordStreams
 from duckdb_priv.mechanism.eligibility import require_eligible
-from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 
 
 def mixed_groups(counts: ArrayLike, gamma: int, words: WordStreams) -> DecoyGroups:

@@ -18,6 +18,7 @@ from duckdb_priv.engine.aggregates import cell_sql, order_sql, word_sql
 from duckdb_priv.engine.kernel import RECORDS, Kernel, Step
 from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
+from duckdb_priv.mechanism.anatomy import LargestFirstGroups
 from duckdb_priv.mechanism.arrays import Counts
 from duckdb_priv.mechanism.decoy_groups import (
     GroupPlan,
@@ -27,7 +28,6 @@ from duckdb_priv.mechanism.decoy_groups import (
     leave_out,
 )
 from duckdb_priv.mechanism.eligibility import require_eligible
-from duckdb_priv.mechanism.largest_first import LargestFirstGroups
 from duckdb_priv.methods.common.assigning import Assigned, Grouping, context_of, range_bits
 from duckdb_priv.methods.common.domain import Domain
 from duckdb_priv.methods.common.perturbation import columns_sql

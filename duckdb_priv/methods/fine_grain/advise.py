@@ -22,7 +22,7 @@ from duckdb_priv.methods.common.options import (
     StatedQuestions,
 )
 from duckdb_priv.methods.fine_grain.arguments import FineGrainGrid
-from duckdb_priv.methods.fine_grain.reference import FREQUENCY_EPSILON
+from duckdb_priv.methods.fine_grain.program import FREQUENCY_EPSILON
 
 MIN_RETENTION = 0.05
 """The min_retention of advised options."""

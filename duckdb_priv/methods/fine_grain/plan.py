@@ -15,8 +15,7 @@ from duckdb_priv.methods.common.perturbation import PerturbationByValue, bits_of
 from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.common.tables import shown
 from duckdb_priv.methods.fine_grain.arguments import FineGrainArguments
-from duckdb_priv.methods.fine_grain.program import Program, solve_programs
-from duckdb_priv.methods.fine_grain.reference import Reference
+from duckdb_priv.methods.fine_grain.program import Program, Reference, solve_programs
 from duckdb_priv.release.model import Guarantee
 from duckdb_priv.release.promise import factor, of_value
 

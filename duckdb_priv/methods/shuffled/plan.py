@@ -19,7 +19,10 @@ from duckdb_priv.errors import InvalidParameter, InvalidSource
 from duckdb_priv.mechanism.shuffled_retention import scaled_retention, scales_of_sizes
 from duckdb_priv.mechanism.symmetric_code import Code
 from duckdb_priv.mechanism.uniform import MAX_EPSILON, Uniform
-from duckdb_priv.methods.common.crowds import (
+from duckdb_priv.methods.common.domain import Domain, open_domains
+from duckdb_priv.methods.common.perturbation import PerturbationByRecord, bits_of, perturb_sql
+from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
+from duckdb_priv.methods.common.shuffles import (
     GROUPS,
     digest_of_records,
     groups_of,
@@ -27,9 +30,6 @@ from duckdb_priv.methods.common.crowds import (
     same_group,
     sizes_of_groups,
 )
-from duckdb_priv.methods.common.domain import Domain, open_domains
-from duckdb_priv.methods.common.perturbation import PerturbationByRecord, bits_of, perturb_sql
-from duckdb_priv.methods.common.perturbed import Perturbed, plan_of
 from duckdb_priv.methods.shuffled.arguments import MIN_EPSILON, ShuffledArguments
 from duckdb_priv.release.model import SCALE, Guarantee
 from duckdb_priv.release.promise import factor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -18,7 +19,6 @@ from duckdb_priv.engine.source import Source
 from duckdb_priv.engine.workspace import Workspace
 from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.determination import Codes
-from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier
 
 SAMPLE = 50_000
@@ -32,6 +32,24 @@ MANY = 0.005
 ENOUGH = 1_000
 """The fewest sampled values from which to conclude that a column has few distinct ones. If a column has more than 2% as
 many values as records, the sample shows as few as MANY with probability below 1e-4."""
+SUBJECTS = frozenset(
+    {"patient", "person", "subject", "customer", "client", "member", "employee", "user", "account"}
+    | {"respondent", "participant", "household", "encounter", "visit", "case", "record"}
+)
+"""Words for the people or things that an identifier belongs to."""
+NUMBERS = frozenset(
+    {"id", "ids", "uid", "guid", "uuid", "key", "nbr", "number", "num", "nr", "no", "ref", "code"}
+)
+"""Words for the identifier itself, which follow those."""
+NAMES = (
+    SUBJECTS
+    | NUMBERS
+    | {"ssn", "nin", "nhs", "mrn", "iban", "bsn", "vin", "imei", "imsi", "ip", "mac", "passport"}
+    | {"mail", "email", "phone", "telephone", "tel", "mobile", "fax", "login", "username", "name"}
+    | {"surname", "lastname", "firstname", "fullname", "licence", "license", "plate", "barcode"}
+)
+"""Words that end the names of identifier columns."""
+WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -197,3 +215,18 @@ def _numbered(column: pa.ChunkedArray) -> tuple[Codes, Profile, Integers]:
     numbers = found.indices.fill_null(distinct).to_numpy().astype(np.int64)
     profile = Profile(len(column) - missing, distinct)
     return Codes(numbers, distinct + bool(missing)), profile, found.dictionary.to_numpy()
+
+
+def named_like_an_identifier(column: str) -> bool:
+    """Return whether a column name ends like that of an identifier.
+
+    >>> [named_like_an_identifier(name) for name in ("patient_nbr", "PatientID", "E-Mail", "userid")]
+    [True, True, True, True]
+    >>> [named_like_an_identifier(name) for name in ("age", "paid", "humid", "id_type")]
+    [False, False, False, False]
+    """
+    words = [word.lower() for word in WORDS.split(column) if word]
+    return bool(words) and (
+        words[-1] in NAMES
+        or any(words[-1] == subject + number for subject in SUBJECTS for number in NUMBERS)
+    )

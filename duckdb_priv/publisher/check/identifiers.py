@@ -9,7 +9,14 @@ import math
 from collections.abc import Sequence
 
 from duckdb_priv.engine.source import is_one_of
-from duckdb_priv.publisher.check.examination import MANY, SAMPLE, TEXTS, Distinctness, Examination
+from duckdb_priv.publisher.check.examination import (
+    MANY,
+    SAMPLE,
+    TEXTS,
+    Distinctness,
+    Examination,
+    named_like_an_identifier,
+)
 from duckdb_priv.publisher.check.finding import (
     Columns,
     Finding,
@@ -18,7 +25,6 @@ from duckdb_priv.publisher.check.finding import (
     listed,
     percent,
 )
-from duckdb_priv.publisher.check.names import named_like_an_identifier
 from duckdb_priv.sqltext.quoting import identifier, identifiers, literal
 
 ENOUGH = 100
