@@ -34,8 +34,12 @@ from duckdb_priv.mechanism.fine_grain_program import optimal_operator, uniform_r
 from duckdb_priv.mechanism.reconstruction_privacy import exact_threshold, sample_size, threshold
 from duckdb_priv.mechanism.requirements import Requirements
 from duckdb_priv.mechanism.sampling import sampling_delta, sampling_k, tight_delta
-from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
-from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
+from duckdb_priv.mechanism.sampling_variance import (
+    perturbed_variance,
+    suppression_bias,
+    suppression_variance,
+    weighted_variance,
+)
 from duckdb_priv.mechanism.shuffle import Pair, code_pair, log_delta, shuffle_epsilon
 from duckdb_priv.mechanism.sketch import level_of
 from duckdb_priv.mechanism.splu import (

@@ -17,11 +17,16 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_priv.engine import encryption, secrets
-from duckdb_priv.engine.group_kernels import GROUP_KERNELS
+from duckdb_priv.engine import secrets
 from duckdb_priv.engine.instance import Instance, instance_of, is_prepared, keep
 from duckdb_priv.engine.noisy_counts import noisy_count
-from duckdb_priv.engine.private_files import is_open, keep_beside, made_for_owner, remove_spilled
+from duckdb_priv.engine.private_files import (
+    attach_encrypted,
+    is_open,
+    keep_beside,
+    made_for_owner,
+    remove_spilled,
+)
 from duckdb_priv.engine.procedures import Runner
 from duckdb_priv.engine.udfs import KERNELS, create_function
 from duckdb_priv.errors import NotInstalled
@@ -126,7 +131,7 @@ def connect(
             remove_spilled(Path(path))
     try:
         if encryption_key is not None:
-            encryption.attach(connection, path, encryption_key)
+            attach_encrypted(connection, path, encryption_key)
         install(connection, secret=secret)
     except BaseException:
         connection.close()
@@ -181,7 +186,6 @@ def _register(connection: duckdb.DuckDBPyConnection) -> Instance | None:
         *Runner(instance).functions(),
         noisy_count(instance),
         *KERNELS,
-        *GROUP_KERNELS,
     )
     for number, udf in enumerate(functions):
         try:

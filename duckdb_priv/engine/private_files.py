@@ -1,5 +1,7 @@
 """Files that only their owner may read: a publisher's database, and DuckDB's files beside it.
 
+A database can also be encrypted, with a key that is stored in no file.
+
 DuckDB has no option for the mode of the files that it makes. So we set the program's umask while we write. Files that
 others made before or meanwhile get the mode of the database afterwards.
 """
@@ -13,13 +15,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from duckdb_priv.errors import NotInstalled
+import duckdb
+
+from duckdb_priv.errors import InvalidParameter, NotInstalled, echoed
 from duckdb_priv.release.catalog import Connection
+from duckdb_priv.sqltext.quoting import identifier, literal
 
 SPILLED = "duckdb_temp_*"
 """Pattern of the files in DuckDB's temporary directory."""
 OPEN = Path("/proc/self/fd")
 """The folder where Linux lists the open files of this program."""
+ENCRYPTING = "LOAD httpfs"
+"""DuckDB needs this extension to write encrypted files: it has a secure random number generator."""
+TAKEN = frozenset({"main", "memory", "priv", "system", "temp"})
+"""Names that an attached database cannot have."""
 
 
 class _Umask:
@@ -148,3 +157,41 @@ def remove_spilled(database: Path) -> None:
                 file.unlink()
         with suppress(OSError):
             folder.rmdir()
+
+
+def attach_encrypted(connection: duckdb.DuckDBPyConnection, path: str | Path, key: str) -> None:
+    """Attach an encrypted database under the name of its file, creating it if it does not exist, and use it.
+
+    Raises InvalidParameter for an empty key, a wrong one and a database in memory, and NotInstalled where this DuckDB
+    cannot encrypt.
+    """
+    if not isinstance(key, str) or not key or "\0" in key:
+        raise InvalidParameter(
+            "an encryption key is a text that is not empty",
+            hint="make one with secrets.token_urlsafe(32) and keep it where your other keys are kept",
+        )
+    if str(path) == ":memory:":
+        raise InvalidParameter(
+            "a database in memory is not encrypted", hint="name a file, or leave encryption_key out"
+        )
+    name = Path(path).stem
+    alias = identifier(f"{name}_file" if name.lower() in TAKEN else name)
+    try:
+        connection.execute(ENCRYPTING)
+    except duckdb.Error as error:
+        raise NotInstalled(
+            "DuckDB writes encrypted databases with its extension httpfs only, which is not installed here",
+            hint="run INSTALL httpfs once, where there is a network; or leave encryption_key out",
+        ) from error
+    try:
+        with made_for_owner():
+            connection.execute(
+                f"ATTACH {literal(str(path))} AS {alias} (ENCRYPTION_KEY {literal(key)})"
+            )
+        connection.execute(f"USE {alias}")
+    except duckdb.Error as error:
+        # The error message never repeats the statement, because it contains the key.
+        raise InvalidParameter(
+            f"{echoed(str(path))} is no database that this encryption key opens",
+            hint="give the key that it was made with, or none if it is not encrypted",
+        ) from (None if key in str(error) else error)

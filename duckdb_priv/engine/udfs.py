@@ -2,7 +2,8 @@
 
 DuckDB passes batches of at most 2,048 rows, from several threads and in any order. So every function is a pure function
 of each row, or takes fresh bits from the operating system. All are declared with side effects; otherwise DuckDB would
-compute a call on constants once and use the result for all rows.
+compute a call on constants once and use the result for all rows. Modules that need scipy are loaded at the first call,
+because most sessions never need them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,32 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from duckdb_priv.engine import randomness
-from duckdb_priv.errors import InvalidSource
+from duckdb_priv.errors import InvalidParameter, InvalidSource
+from duckdb_priv.mechanism.arrays import Integers
 from duckdb_priv.mechanism.decoy_groups import DecoyGroups, RangedGroups
+from duckdb_priv.mechanism.uniform import Uniform
+
+GROUPS = "STRUCT(size BIGINT, count BIGINT)[]"
+"""The SQL type of a list of groups: the records of each, and those that have the examined value."""
+RISKS = (
+    "STRUCT(found STRUCT(size BIGINT, count BIGINT, threshold DOUBLE, too_high DOUBLE, too_low DOUBLE)[],"
+    " mistake VARCHAR)"
+)
+"""The SQL type of the result: the risks of each group, or the mistake in the parameters."""
+_NUMBERS = ("threshold", "too_high", "too_low")
+_RISKS = pa.struct(
+    {
+        "found": pa.list_(
+            pa.struct(
+                {"size": pa.int64(), "count": pa.int64(), **dict.fromkeys(_NUMBERS, pa.float64())}
+            )
+        ),
+        "mistake": pa.string(),
+    }
+)
+
+Risks = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+"""Threshold, upper tail, lower tail."""
 
 
 @dataclass(frozen=True)
@@ -225,12 +250,75 @@ def new_secret(rows: pa.ChunkedArray) -> pa.Array:
 
 def calculate(names: pa.ChunkedArray, arguments: pa.ChunkedArray) -> pa.Array:
     """Return the value of a calculator per row, or the mistake in its arguments for SQL to raise."""
-    # Loaded at the first call because it imports scipy.
     from duckdb_priv.engine.calculators import calculated
 
     rows = zip(names.to_pylist(), arguments.to_pylist(), strict=True)
     answers = [calculated(name, tuple(numbers)) for name, numbers in rows]
     return pa.array(answers, pa.struct({"value": pa.float64(), "mistake": pa.string()}))
+
+
+def perturbed_groups(
+    groups: pa.ChunkedArray,
+    domain_size: pa.ChunkedArray,
+    retention: pa.ChunkedArray,
+    epsilon: pa.ChunkedArray,
+    delta: pa.ChunkedArray,
+    bound: pa.ChunkedArray,
+) -> pa.Array:
+    """Return the thresholds and exact tail probabilities of groups whose records are all perturbed."""
+    from duckdb_priv.mechanism.reconstruction_privacy import threshold
+    from duckdb_priv.mechanism.tails import tails
+
+    def compute(row: int, size: Integers, count: Integers) -> Risks:
+        operator = Uniform(
+            _number("retention", retention[row].as_py()), int(domain_size[row].as_py() or 0)
+        )
+        error = _number("epsilon", epsilon[row].as_py())
+        allowed = threshold(
+            count / size, operator, error, _number("delta", delta[row].as_py()), bound[row].as_py()
+        )
+        return allowed, *tails(size, count, operator, error)
+
+    return _answers(groups, compute)
+
+
+def counted_groups(
+    groups: pa.ChunkedArray, epsilon_dp: pa.ChunkedArray, epsilon: pa.ChunkedArray
+) -> pa.Array:
+    """Return exact tails of the ratio attack on noisy counts of groups; there is no threshold."""
+    from duckdb_priv.mechanism.ratio_attack import ratio_tails
+
+    def compute(row: int, size: Integers, count: Integers) -> Risks:
+        noise = _number("epsilon_dp", epsilon_dp[row].as_py())
+        found = ratio_tails(size, count, noise, _number("epsilon", epsilon[row].as_py()))
+        return np.full(len(size), np.nan), *found
+
+    return _answers(groups, compute)
+
+
+def _answers(
+    groups: pa.ChunkedArray, compute: Callable[[int, Integers, Integers], Risks]
+) -> pa.Array:
+    answers: list[dict[str, Any]] = []
+    for row, listed in enumerate(groups):
+        if listed.values is None:
+            answers.append({"found": [], "mistake": None})
+            continue
+        size, count = (listed.values.field(name).to_numpy() for name in ("size", "count"))
+        try:
+            numbers = dict(zip(_NUMBERS, compute(row, size, count), strict=True))
+        except InvalidParameter as error:
+            answers.append({"found": None, "mistake": str(error)})
+            continue
+        found = pa.table({"size": size, "count": count, **numbers}).to_pylist()
+        answers.append({"found": found, "mistake": None})
+    return pa.array(answers, _RISKS)
+
+
+def _number(name: str, value: float | None) -> float:
+    if value is None:
+        raise InvalidParameter(f"{name} is missing", hint=f"write {name} := …")
+    return float(value)
 
 
 KERNELS = (
@@ -262,6 +350,13 @@ KERNELS = (
         ("VARCHAR", "DOUBLE[]"),
         "STRUCT(value DOUBLE, mistake VARCHAR)",
     ),
+    Udf(
+        "_priv_perturbed_groups",
+        perturbed_groups,
+        (GROUPS, "BIGINT", "DOUBLE", "DOUBLE", "DOUBLE", "VARCHAR"),
+        RISKS,
+    ),
+    Udf("_priv_counted_groups", counted_groups, (GROUPS, "DOUBLE", "DOUBLE"), RISKS),
 )
 """Functions that do not depend on the database that they run in."""
 

@@ -31,7 +31,7 @@ from duckdb_priv.mechanism.histogram_errors import (
 )
 from duckdb_priv.mechanism.operator import MAX_CONDITION_NUMBER, condition_number, invert
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
-from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
+from duckdb_priv.mechanism.sampling_variance import suppression_bias, suppression_variance
 from duckdb_priv.mechanism.uniform import Uniform
 from duckdb_priv.methods.common.asked import gram_of
 from duckdb_priv.methods.common.cuts import as_published, is_ordered, on_axis

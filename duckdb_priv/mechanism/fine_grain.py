@@ -35,7 +35,6 @@ class FineGrain:
     """Probability ``p_i`` in [0, 1] that a record with value i keeps it, shape (m,)."""
 
     def __post_init__(self) -> None:
-        """Raise InvalidParameter unless the retentions are probabilities."""
         retentions = self.retentions
         wrong = ~((retentions >= 0) & (retentions <= 1))
         if wrong.any():

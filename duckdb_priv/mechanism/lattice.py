@@ -44,7 +44,6 @@ class Lattice:
     """
 
     def __post_init__(self) -> None:
-        """Raise InvalidParameter for too many nodes."""
         if self.size > MAX_NODES:
             raise InvalidParameter(
                 f"the lattice has {self.size} nodes, the limit is {MAX_NODES}",

@@ -46,7 +46,6 @@ class Requirements:
     """The values of the domain in its order, for messages."""
 
     def __post_init__(self) -> None:
-        """Copy the arrays and check the requirements."""
         for name, kind in (("values", np.intp), ("rho1", np.float64), ("rho2", np.float64)):
             object.__setattr__(self, name, np.array(getattr(self, name), dtype=kind))
         if not self.values.size:

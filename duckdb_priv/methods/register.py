@@ -7,12 +7,11 @@ reads it from the record; no code compares the name of a mechanism.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from duckdb_priv.engine.plan import Plan
 from duckdb_priv.errors import InvalidParameter, UnknownName
 from duckdb_priv.release.arguments import Arguments, read
 from duckdb_priv.release.request import Request, SensitiveRequest
@@ -68,6 +67,16 @@ KEYED = Refreshing(
 """The refresh of methods that perturb each record independently, with random bits keyed by its id and value."""
 
 
+def _load(method: Method, module: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(f"{method.package}.{module}"), name)
+    return found
+
+
+def _function(module: str, name: str) -> property:
+    """Return the property of a method that is a function in a module of its folder."""
+    return property(lambda method: _load(method, module, name))
+
+
 @dataclass(frozen=True)
 class Method:
     """A method of publishing."""
@@ -121,53 +130,24 @@ class Method:
         """The comment of its macro."""
         return f"{self.words.promise}{': a baseline' if self.baseline else ''}."
 
-    @property
-    def plan(self) -> Callable[..., Plan]:
-        """The function that plans a publication, from a workspace, a source, a release and arguments."""
-        return self._function("plan", "plan")
-
-    @property
-    def audit(self) -> Callable[..., list[dict[str, Any]]]:
-        """The function that recomputes the claims of a release, from a subject."""
-        return self._function("audit", "audit")
-
-    @property
-    def options(self) -> Callable[..., Iterable[Any]]:
-        """The function that yields options with their expected errors, from a question and a grid."""
-        return self._function("advise", "options")
-
-    @property
-    def answering(self) -> Callable[..., Iterable[Any]]:
-        """The function that yields its options for stated questions, from a workspace and the questions."""
-        return self._function("advise", "answering")
-
-    @property
-    def follow(self) -> Callable[..., Plan]:
-        """The function that plans the next version from stored published values; arguments are as for ``plan``."""
-        return self._function("follow", "plan")
-
-    @property
-    def waiting(self) -> Callable[..., int | None]:
-        """The function that counts waiting records, or returns None if the next version differs from the current one.
-
-        Arguments are as for ``plan``.
-        """
-        return self._function("follow", "waiting")
-
-    @property
-    def entered(self) -> Callable[..., str]:
-        """The function that returns SQL for the ids of the records that a release counts.
-
-        Its arguments are a workspace, a source and a release.
-        """
-        return self._function("follow", "entered")
+    plan = _function("plan", "plan")
+    """Plans a publication, from a workspace, a source, a release and arguments."""
+    audit = _function("audit", "audit")
+    """Recomputes the claims of a release, from a subject."""
+    options = _function("advise", "options")
+    """Yields options with their expected errors, from a question and a grid."""
+    answering = _function("advise", "answering")
+    """Yields its options for stated questions, from a workspace and the questions."""
+    follow = _function("follow", "plan")
+    """Plans the next version from stored published values; arguments are as for ``plan``."""
+    waiting = _function("follow", "waiting")
+    """Counts waiting records, or returns None if the next version differs from the current one; as for ``plan``."""
+    entered = _function("follow", "entered")
+    """Returns SQL for the ids of the records that a release counts, from a workspace, a source and a release."""
 
     def procedure(self, name: str) -> Callable[..., list[dict[str, Any]]]:
         """Return a function of ``procedures`` by its name."""
-        return self._function(self.procedures[name], name)
-
-    def _function(self, module: str, name: str) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module(f"{self.package}.{module}"), name)
+        found: Callable[..., Any] = _load(self, self.procedures[name], name)
         return found
 
     def read(self, given: Mapping[str, Any]) -> tuple[Request, Any]:

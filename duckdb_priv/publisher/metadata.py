@@ -65,7 +65,7 @@ def _types(column: PublishedColumn) -> tuple[str, str, str]:
     return next((names for kind, names in TYPES if kind.fullmatch(column.type)), TEXT)
 
 
-def _explained(described: Described, column: PublishedColumn) -> str:
+def _explained(column: PublishedColumn) -> str:
     """Write the description of a column."""
     what = {
         "public": "As in the source.",
@@ -139,9 +139,7 @@ def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
                 "@id": table,
                 "name": described.release,
                 "description": f"{described.row['rows_published']:,} rows.",
-                "field": [
-                    _croissant_field(described, each, table, files[0]) for each in described.columns
-                ],
+                "field": [_croissant_field(each, table, files[0]) for each in described.columns],
             },
             *(
                 _croissant_labels(each, f"{table}/labels/{quote(each.name, safe='')}")
@@ -159,15 +157,13 @@ def _croissant(described: Described, files: Sequence[ExportedFile]) -> Document:
     return document
 
 
-def _croissant_field(
-    described: Described, column: PublishedColumn, table: str, file: ExportedFile
-) -> Document:
+def _croissant_field(column: PublishedColumn, table: str, file: ExportedFile) -> Document:
     name = quote(column.name, safe="")
     field = {
         "@type": "cr:Field",
         "@id": f"{table}/{name}",
         "name": column.name,
-        "description": _explained(described, column),
+        "description": _explained(column),
         "dataType": _types(column)[0],
         "source": {"fileObject": {"@id": file.address}, "extract": {"column": column.name}},
     }
@@ -228,7 +224,7 @@ def _dcat(described: Described, files: Sequence[ExportedFile]) -> Document:
                         "@type": "csvw:Column",
                         "csvw:name": each.name,
                         "csvw:datatype": _types(each)[2],
-                        "dct:description": _explained(described, each),
+                        "dct:description": _explained(each),
                     }
                     for each in described.columns
                 ]
@@ -337,7 +333,7 @@ def _datapackage_fields(described: Described) -> list[Document]:
         field: Document = {
             "name": column.name,
             "type": _types(column)[1],
-            "description": _explained(described, column),
+            "description": _explained(column),
         }
         domain = described.domains.get(column.attribute)
         if column.role == "sensitive" and domain:

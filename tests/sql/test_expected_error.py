@@ -11,8 +11,12 @@ import pytest
 
 from duckdb_priv.mechanism.decoy_variance import remaining_errors
 from duckdb_priv.mechanism.reconstruction_privacy import threshold
-from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
-from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
+from duckdb_priv.mechanism.sampling_variance import (
+    perturbed_variance,
+    suppression_bias,
+    suppression_variance,
+    weighted_variance,
+)
 from duckdb_priv.mechanism.uniform import Uniform
 
 pytestmark = pytest.mark.once

@@ -12,7 +12,7 @@ import pytest
 from answers import named_row
 
 import duckdb_priv
-from duckdb_priv.engine import encryption, private_files
+from duckdb_priv.engine import private_files
 from duckdb_priv.errors import InvalidParameter, NotInstalled
 from duckdb_priv.publisher import rotation
 
@@ -220,7 +220,7 @@ class TestEncryption:
     @pytest.fixture
     def encrypting(self, monkeypatch):
         """What DuckDB does without its extension: it is not secure, and the same otherwise."""
-        monkeypatch.setattr(encryption, "ENCRYPTING", "SET force_mbedtls_unsafe = true")
+        monkeypatch.setattr(private_files, "ENCRYPTING", "SET force_mbedtls_unsafe = true")
 
     @pytest.mark.usefixtures("encrypting")
     @pytest.mark.parametrize("name", ["hospital.duckdb", "memory.db", 'a "b" c', "system"])
@@ -257,7 +257,7 @@ class TestEncryption:
             duckdb_priv.connect(encryption_key="sesame")
 
     def test_a_duckdb_that_cannot_encrypt_says_so(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(encryption, "ENCRYPTING", "LOAD '/nowhere/httpfs.duckdb_extension'")
+        monkeypatch.setattr(private_files, "ENCRYPTING", "LOAD '/nowhere/httpfs.duckdb_extension'")
         with pytest.raises(
             NotInstalled, match="is not installed here\nHint: run INSTALL httpfs once"
         ):

@@ -8,7 +8,7 @@ from reference.scaled_count import scaled_count
 from scipy.stats import binom
 
 from duckdb_priv.errors import InvalidParameter
-from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
+from duckdb_priv.mechanism.sampling_variance import suppression_bias, suppression_variance
 
 
 @pytest.mark.parametrize(

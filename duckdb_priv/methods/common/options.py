@@ -18,8 +18,12 @@ from scipy import optimize
 from scipy.special import ndtr
 
 from duckdb_priv.mechanism.arrays import Integers, Matrix, Vector
-from duckdb_priv.mechanism.sampling_variance import perturbed_variance, weighted_variance
-from duckdb_priv.mechanism.scaled_count import suppression_bias, suppression_variance
+from duckdb_priv.mechanism.sampling_variance import (
+    perturbed_variance,
+    suppression_bias,
+    suppression_variance,
+    weighted_variance,
+)
 from duckdb_priv.mechanism.uniform import Uniform, max_retention
 
 NORMAL = "Errors are taken as normal"
