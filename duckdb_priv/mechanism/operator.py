@@ -158,15 +158,15 @@ def ldp_epsilon(operator: Matrix) -> float:
 def largest_posterior(operator: Matrix, prior: ArrayLike) -> Vector:
     """Return the largest posterior of each original value, over all published values, shape (m,).
 
-    This is ``max_y P[y, x] f_x / (P f)_y``, where f is ``prior``: frequencies or counts, at least one above 0.
-    Published values with probability 0 are left out.
+    This is ``max_y P[y, x] f_x / (P f)_y``, where f is ``prior``: frequencies or counts. Published values with
+    probability 0 are left out.
 
     >>> largest_posterior(np.array([[0.75, 0.25], [0.25, 0.75]]), [0.9, 0.1]).round(6)
     array([0.964286, 0.25    ])
     """
     joint = operator * np.asarray(prior, dtype=np.float64)
     joint = joint[joint.any(axis=1)]
-    largest: Vector = (joint / joint.sum(axis=1, keepdims=True)).max(axis=0)
+    largest: Vector = (joint / joint.sum(axis=1, keepdims=True)).max(axis=0, initial=0.0)
     return largest
 
 

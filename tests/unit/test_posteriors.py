@@ -38,6 +38,17 @@ def test_they_are_those_of_the_whole_operator(seed: int, empty: bool) -> None:
         assert highest_posteriors(of, prior) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("prior", [(0.2, 0.5, 0.3), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)])
+def test_those_of_any_operator(prior: tuple[float, ...]) -> None:
+    operator = np.array([[0.5, 0.25, 0.0], [0.25, 0.5, 0.5], [0.25, 0.25, 0.5]])
+    lists = {"operator": operator.T.tolist()}
+    of = SensitiveAttribute("r", "s", "ENUM", ("a", "b", "c"), "operator", {}, lists)
+    joint = operator * np.array(prior)
+    shown = joint.sum(axis=1, keepdims=True)
+    expected = np.divide(joint, shown, out=np.zeros_like(joint), where=shown > 0).max(axis=0)
+    assert highest_posteriors(of, np.array(prior)) == pytest.approx(expected)
+
+
 def test_a_domain_of_100000_values_needs_no_square_matrix() -> None:
     size = 100_000
     of = uniform(size, 0.5 / size)

@@ -101,8 +101,8 @@ class Drawn:
         return ""
 
     def shown(self, n: int) -> str:
-        """Return SQL for the position of the shown value."""
-        raise NotImplementedError
+        """Return SQL for the position of the shown value; by default, compare the bits with the carried thresholds."""
+        return _redrawn(n, f"_keep{n}", f"_width{n}")
 
     def looked_up(self, n: int) -> str:
         """Return the join with the published value of each shown position."""
@@ -129,10 +129,6 @@ class PerturbationByRecord(Drawn):
         """Return SQL for the record's two thresholds."""
         return (f"s._priv_keep{n} AS _keep{n}", f"s._priv_width{n} AS _width{n}")
 
-    def shown(self, n: int) -> str:
-        """Compare the bits with the two thresholds of the record."""
-        return _redrawn(n, f"_keep{n}", f"_width{n}")
-
 
 @dataclass(frozen=True)
 class PerturbationByValue(Drawn):
@@ -148,10 +144,6 @@ class PerturbationByValue(Drawn):
     def carried(self, n: int) -> Sequence[str]:
         """Return SQL for the value's two thresholds."""
         return (f"d{n}.keep AS _keep{n}", f"d{n}.width AS _width{n}")
-
-    def shown(self, n: int) -> str:
-        """Compare the bits with the two thresholds of the value."""
-        return _redrawn(n, f"_keep{n}", f"_width{n}")
 
 
 @dataclass(frozen=True)
